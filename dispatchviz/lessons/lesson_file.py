@@ -95,8 +95,9 @@ def _prose(comments: Comments, path: Path) -> tuple[str, tuple[Passage, ...], st
         for line, word, meant in misspelled(comments):  # the cause of the error, such as: # question: ...
             raise LessonError(f"{path}, line {line}: {not_a_directive(word, meant)}") from None
         raise
-    title, error = (next((each[k] for each in found if each[k]), "") for k in (1, 2))
-    return title, tuple(each[0] for each in found if each[0] is not None), error
+    title = next((heading for _, heading, _ in found if heading), "")
+    error = next((error for _, _, error in found if error), "")
+    return title, tuple(passage for passage, _, _ in found if passage is not None), error
 
 
 def _parts(source: str, path: Path) -> tuple[str, str]:

@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from dispatchviz.cli.lesson_check import run_lesson
+from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.explain.predictions.typed_answers import normal
+from dispatchviz.lessons.asked.own_questions import own_questions
 from dispatchviz.lessons.passages import LessonError
+from dispatchviz.running.engines import engine_named
 from tests.cli.command import dispatchviz
 from tests.lessons.own_lesson import QUESTIONS, found, guide, value, written
 
@@ -89,8 +93,22 @@ VALUES = [
 
 @pytest.mark.parametrize(("stop", "expression", "right"), VALUES, ids=[f"{stop}: {each}" for stop, each, _ in VALUES])
 def test_answer_has_the_values_at_its_stop(stop: str, expression: str, right: str, tmp_path: Path) -> None:
-    stop = stop if stop.count("`") != 1 else f"{stop}`"
-    assert value(tmp_path, stop, expression) == right
+    assert value(tmp_path, _closed(stop), expression) == right
+
+
+def _closed(stop: str) -> str:
+    return f"{stop}`" if stop.count("`") == 1 else stop
+
+
+@pytest.mark.torch
+def test_answers_on_pytorch_are_the_same(tmp_path: Path) -> None:
+    """A recording has no event for an error that the program catches."""
+    pytest.importorskip("torch")
+    same = [each for each in VALUES if "error" not in " ".join(each)]
+    asked = (f"# stop: {_closed(stop)}\n# ask: {k}?\n# answer: {each}\n" for k, (stop, each, _) in enumerate(same))
+    lesson = written(tmp_path, "".join(asked))
+    found = own_questions(lesson, run_lesson(lesson, "torch").trace, engine_named("torch")).values()
+    assert [each.right.text for each in found if isinstance(each, Prediction)] == [right for *_, right in same]
 
 
 COMPOUND = """\

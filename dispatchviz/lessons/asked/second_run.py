@@ -18,6 +18,7 @@ from typing import Any
 from dispatchviz.lessons.asked.line_visits import END, Visit
 from dispatchviz.running.engines import Engine
 from dispatchviz.running.program import run
+from dispatchviz.running.statement_calls import line_of
 
 Done = Callable[[Mapping[str, Any]], None]
 """A function that is called with the variables when a line is done."""
@@ -112,8 +113,8 @@ class _Visited(ast.NodeTransformer):
         result: list[ast.stmt] = []
         at = 0
         while at < len(suite):
-            line = _line_of(suite[at])
-            same = [one for one in suite[at:] if _line_of(one) == line]
+            line = line_of(suite[at])
+            same = [one for one in suite[at:] if line_of(one) == line]
             at += len(same)
             for one in same:
                 if one.end_lineno != line:  # a suite on the line of its head is no line of its own
@@ -143,11 +144,6 @@ def _at_heads_end(head: ast.stmt, line: int) -> None:
 def _must_be_first(statement: ast.stmt) -> bool:
     """Return whether Python requires a statement at the beginning of the file."""
     return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
-
-
-def _line_of(statement: ast.stmt) -> int:
-    """Return the line of a statement. A decorated definition begins at its first decorator."""
-    return min([statement.lineno, *(each.lineno for each in getattr(statement, "decorator_list", ()))])
 
 
 def _around(line: int, same: list[ast.stmt]) -> list[ast.stmt]:
