@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 
 from dispatchviz.core.record.trace_file import Trace
@@ -79,7 +80,8 @@ def write_new(file: Path) -> None:
 def hand_out(guide: Guide, trace: Trace, paper: bool = False) -> Iterator[str]:
     """Yield the lesson as Markdown: its program, its prose, and the view at each stop. The answers come last.
 
-    On paper there is space to write, and the answers start a new page.
+    On paper there is space to write, and the answers start a new page. So does each phase after one with questions,
+    because its stops show answers.
     """
     lesson = guide.lesson
     yield f"# {lesson.title}"
@@ -87,21 +89,34 @@ def hand_out(guide: Guide, trace: Trace, paper: bool = False) -> Iterator[str]:
     if paper:
         yield from (f"Name {DOTS}", "", f"On the screen: `dispatchviz lesson {_word(lesson)}`", "")
     answers: list[str] = []
-    phase, pages = "", [*_program(lesson.program)]
-    for place in guide.places:
-        if place.passage.phase or place.passage.stop:
-            yield from pages
-            pages = []
-        if place.passage.phase != phase:
-            phase = place.passage.phase
-            yield from (f"## {phase}", "")
-        yield from _place(place, trace, answers, paper)
-    yield from pages
+    program, ends_page = [*_program(lesson.program)], False
+    for phase, group in groupby(guide.places, lambda place: place.passage.phase):
+        places, before = list(group), len(answers)
+        rows = list(_phase(places, trace, answers, paper))
+        if phase or any(place.passage.stop for place in places):
+            yield from program
+            program = []
+        yield from (PAGE_BREAK, "") if ends_page else ()
+        yield from (f"## {phase}", "") if phase else ()
+        yield from rows
+        ends_page = paper and len(answers) > before
+    yield from program
     if answers:
         yield from (PAGE_BREAK, "") if paper else ()
         yield from ("## Answers", "")
         for answer in answers:
             yield from (*answer.split("\n"), "")
+
+
+def _phase(places: Iterable[Place], trace: Trace, answers: list[str], paper: bool) -> Iterator[str]:
+    """Yield the places of a phase. A stop after a question is with the answer, because it may show it."""
+    before = len(answers)
+    for place in places:
+        rows = _place(place, trace, answers, paper)
+        if len(answers) > before and place.passage.stop and place.question is None:
+            answers[-1] = "\n".join((answers[-1], "", *rows)).rstrip()
+        else:
+            yield from rows
 
 
 DOTS = "…" * 36

@@ -152,7 +152,7 @@ def test_a_hand_out_is_read_on_paper(path: Path) -> None:
     questions, _, answers = html.partition('<div style="break-before: page"></div>\n<h2>Answers</h2>')
     assert questions.count("<strong>Question") == answers.count("<p><strong>") == len(asked)
     assert questions.count("<p>Why? …") == len(asked)
-    assert "…" not in answers
+    assert DOTS not in answers
     assert questions.count(f"<p>{DOTS}</p>") == len(asked) + 3 * sum(_asks(passage) for passage in lesson.passages)
 
 

@@ -11,8 +11,9 @@ from dispatchviz.explain.predictions.trace_predictions import REVEALING, predict
 from dispatchviz.explain.predictions.typed_answers import normal
 from dispatchviz.explain.trace_index.enclosing_steps import within
 from dispatchviz.outputs.page.interned_lines import Lines
+from dispatchviz.views.panes.empty_titles import NONE_LATER, NONE_LATER_HERE
 from dispatchviz.views.predictions.question_rows import verdict
-from dispatchviz.views.predictions.spoilers import ASKED_FIRST
+from dispatchviz.views.predictions.spoilers import ASKED_FIRST, telling_kernels
 from dispatchviz.views.replies import NO_MORE
 from dispatchviz.views.text.prose import prose_spans
 from dispatchviz.views.text.styled_line import line
@@ -31,6 +32,7 @@ def question_data(
         "asked": [_question(trace, one, lines, topics.setdefault(one.topic, len(topics))) for one in asked],
         "hidden": lines.number(ASKED_FIRST),
         "none": NO_MORE.strip(),
+        "none_later": [NONE_LATER, NONE_LATER_HERE],
         "cells": _cells(trace),
     }
 
@@ -46,6 +48,7 @@ def _question(trace: Trace, asked: Prediction, lines: Lines, topic: int) -> dict
         "verdicts": [lines.number(verdict(trace, asked, choice)) for choice in (*_answers(asked), None)],
         "topic": topic,
         "outer": asked.is_outer,
+        "telling": telling_kernels(trace, asked),
         "next": asked.kind is Kind.NEXT,
     }
 

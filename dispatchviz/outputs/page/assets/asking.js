@@ -144,4 +144,9 @@ function wouldReveal(pane, asked) {
   return later !== undefined && call + later >= asked.reveals;
 }
 
-const sentenceWouldReveal = (asked) => asked !== null && asked.next && kind(S.at).name === "NodeQueued";
+/** Return whether a row leads to a hidden step, or says that there is none. */
+function rowWouldReveal(asked, row) {
+  return asked !== null && (row.goto < 0 ? D.questions.none_later.some((end) => plain(row).endsWith(end)) : hides(asked, row.goto));
+}
+
+const sentenceWouldReveal = (asked) => asked !== null && ((asked.next && kind(S.at).name === "NodeQueued") || asked.telling.includes(S.at));
