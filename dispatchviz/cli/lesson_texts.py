@@ -11,9 +11,9 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.explain.predictions.prediction import Kind, Prediction
 from dispatchviz.explain.trace_index.enclosing_steps import user_stack
-from dispatchviz.lessons.catalog import all_lessons, shipped_lessons
+from dispatchviz.lessons.catalog import all_lessons
 from dispatchviz.lessons.guide import Guide, Place
-from dispatchviz.lessons.lesson_file import Lesson, read_lesson
+from dispatchviz.lessons.lesson_file import read_lesson
 from dispatchviz.lessons.passages import LessonError, Passage
 from dispatchviz.outputs.hand_out.marks import code as _code
 from dispatchviz.outputs.hand_out.marks import plain as _plain
@@ -87,7 +87,13 @@ def hand_out(guide: Guide, trace: Trace, paper: bool = False) -> Iterator[str]:
     yield f"# {lesson.title}"
     yield ""
     if paper:
-        yield from (f"Name {DOTS}", "", f"On the screen: `dispatchviz lesson {_word(lesson)}`", "")
+        command = f"dispatchviz lesson {guide.word}"
+        yield from (
+            f"Name {DOTS}",
+            "",
+            f"On the screen: `{command}`, for your own program: `{command} --mine mine.py`",
+            "",
+        )
     answers: list[str] = []
     program, ends_page = [*_program(lesson.program)], False
     for phase, group in groupby(guide.places, lambda place: place.passage.phase):
@@ -135,11 +141,6 @@ _REQUEST = re.compile(r"\?|\b(Draw|Guess|Write)\b")
 
 def _asks(passage: Passage) -> bool:
     return not passage.stop and (passage.phase in WRITING or bool(passage.phase and _REQUEST.search(passage.text)))
-
-
-def _word(lesson: Lesson) -> str:
-    """Return the word that names a lesson in a command: its name if it ships, else its file."""
-    return lesson.name if lesson.path in shipped_lessons() else lesson.path.name
 
 
 def _program(source: str) -> Iterator[str]:

@@ -29,7 +29,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dispatchviz.lessons.passages import Comments, LessonError, Passage, misspelled, not_a_directive, passages_of
+from dispatchviz.lessons.directives import Comments, misspelled, not_a_directive
+from dispatchviz.lessons.passages import Goal, LessonError, Passage, passages_of
 
 ASSERTIONS = re.compile(r"check|facts(_\w+)?")
 """The names of functions that are not part of a lesson's program."""
@@ -62,6 +63,16 @@ class Lesson:
         return " ".join(text.split("\n\n")[0].split())
 
     @property
+    def goals(self) -> tuple[Goal, ...]:
+        """The expressions that must hold at the end of a learner's program."""
+        return tuple(goal for passage in self.passages for goal in passage.goals)
+
+    @property
+    def hints(self) -> tuple[str, ...]:
+        """The author's hints for learners, from a nudge to the answer."""
+        return tuple(hint for passage in self.passages for hint in passage.hints)
+
+    @property
     def stops(self) -> tuple[Passage, ...]:
         """The passages that are about a step."""
         return tuple(passage for passage in self.passages if passage.stop)
@@ -87,6 +98,11 @@ def parse_lesson(source: str, path: Path) -> Lesson:
         )
     program = _without(text)
     return Lesson(path.stem, title, passages, program, assertions, raises, path, tuple(misspelled(comments)))
+
+
+def program_of(source: str, path: Path) -> str:
+    """Return the program in the file of a lesson or of a learner. Raise LessonError if it is not Python."""
+    return _without(_parts(source, path)[0])
 
 
 def _prose(comments: Comments, path: Path) -> tuple[str, tuple[Passage, ...], str]:

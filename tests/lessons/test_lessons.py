@@ -305,7 +305,7 @@ def test_other_files_in_a_folder_are_no_lessons(teachers: Path) -> None:
             "answers no question: write # stop",
         ),
         (("y = x * 2", "y = x * None"), "y = x * None", "the program raises TypeError"),
-        (("y = x * 2", "y = x * 2  # raises"), "", ""),
+        (("y = x * 2\n", "y = x * 2  # raises\n"), "", ""),
         (('"AutogradCPU"', '"AutogradCUDA"'), "assert_subsequence", "AssertionError: pattern 0 of 2"),
         (("def check(trace)", "def checks(trace)"), "# # The title", "the lesson has no closing assertion"),
     ],

@@ -12,7 +12,7 @@ from dispatchviz.explain.predictions.typed_answers import normal
 from dispatchviz.lessons.asked.own_questions import own_questions
 from dispatchviz.lessons.passages import LessonError
 from dispatchviz.running.engines import engine_named
-from tests.cli.command import dispatchviz
+from tests.cli.command import refused
 from tests.lessons.own_lesson import QUESTIONS, found, guide, value, written
 
 FORUM = "# stop: `z = f(f(x))`\n# ask: What?\n"
@@ -244,18 +244,14 @@ def test_stop_without_a_line_has_no_answer(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", [[], ["--plain"], ["-o", "own.md"]])
 def test_lesson_with_a_wrong_answer_does_not_open(command: list[str], tmp_path: Path) -> None:
     path = written(tmp_path, f"{FORUM}# answer: y.grad\n").path
-    ended = dispatchviz("lesson", path, *command)
-    assert (ended.status, ended.out) == (2, "")
-    assert ended.err.startswith(f"dispatchviz: {path}, line 23: 'y.grad' has no value after `z = f(f(x))` (line 13)")
+    said = refused("lesson", path, *command, cwd=tmp_path)
+    assert said.startswith(f"dispatchviz: {path}, line 23: 'y.grad' has no value after `z = f(f(x))` (line 13)")
 
 
 def test_unknown_directive_does_not_open(tmp_path: Path) -> None:
     path = written(tmp_path, "# question: What?\n").path
-    ended = dispatchviz("lesson", path)
-    assert (ended.status, ended.out) == (2, "")
-    assert ended.err.startswith(
-        f"dispatchviz: {path}, line 21: there is no directive question: ...; did you mean # ask:"
-    )
+    said = refused("lesson", path)
+    assert said.startswith(f"dispatchviz: {path}, line 21: there is no directive question: ...; did you mean # ask:")
 
 
 SAME = [("[4, 4]", "[4.0,4.]"), ("(2, 2)", "[2, 2]"), ("True", "yes"), ("'CPU'", "cpu"), ("0.50", "0.5"),

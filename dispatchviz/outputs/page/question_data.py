@@ -15,8 +15,6 @@ from dispatchviz.views.panes.empty_titles import NONE_LATER, NONE_LATER_HERE
 from dispatchviz.views.predictions.question_rows import verdict
 from dispatchviz.views.predictions.spoilers import ASKED_FIRST, telling_kernels
 from dispatchviz.views.replies import NO_MORE
-from dispatchviz.views.text.prose import prose_spans
-from dispatchviz.views.text.styled_line import line
 
 
 def question_data(
@@ -38,19 +36,22 @@ def question_data(
 
 
 def _question(trace: Trace, asked: Prediction, lines: Lines, topic: int) -> dict[str, object]:
-    return {
+    found: dict[str, object] = {
         "reveals": asked.reveals,
-        "question": lines.number(line(*prose_spans(asked.question))),
+        "question": lines.text(asked.question),
         "known": [lines.text(text) for text in asked.known],
-        "choices": [lines.number(line(*prose_spans(choice.text))) for choice in asked.choices],
+        "choices": [lines.text(choice.text) for choice in asked.choices],
         "right": asked.choices.index(asked.right) if asked.choices else 0,
-        "accepts": "" if asked.choices else normal(asked.right.text),
         "verdicts": [lines.number(verdict(trace, asked, choice)) for choice in (*_answers(asked), None)],
         "topic": topic,
         "outer": asked.is_outer,
-        "telling": telling_kernels(trace, asked),
         "next": asked.kind is Kind.NEXT,
     }
+    if telling := telling_kernels(trace, asked):
+        found["telling"] = telling
+    if not asked.choices:
+        found["accepts"] = normal(asked.right.text)
+    return found
 
 
 def _answers(asked: Prediction) -> tuple[Choice, ...]:
