@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.cli.lesson_check import run_lesson
+from dispatchviz.explain.graph.backward_graph import backward_graph
 from dispatchviz.explain.predictions.typed_answers import normal
 from dispatchviz.lessons.catalog import lesson_named
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.outputs.page.interned_lines import Lines
 from dispatchviz.outputs.page.player_page import player_page
 from dispatchviz.outputs.page.question_data import question_data
+from dispatchviz.outputs.picture.dot import legend
 from dispatchviz.views.predictions.spoilers import telling_kernels
 from tests.lessons.own_lesson import QUESTIONS, guide, written
 from tests.lessons.test_own_questions import SAME
@@ -47,6 +49,7 @@ def test_page_asks_and_replies(paged: Page, own: Guide) -> None:
 def test_page_checks_a_typed_answer(paged: Page) -> None:
     paged.keys("c", "2", "c")
     assert paged.evaluate("document.activeElement.id") == "typed"
+    assert "Esc skips this question" in paged.text("#question")
     paged.write("(7.0, 7)")
     paged.keys("Enter")
     assert "✓ Right: [7, 7]." in paged.text("#note")
@@ -112,6 +115,14 @@ def test_filter_and_breakpoints_of_a_page_end_before_the_question(lesson: Page, 
     )
     assert 0 < seen < everywhere
     assert f"{seen} stops" in lesson.text("#note")
+
+
+def test_picture_of_a_page_says_nothing_about_its_last_step(lesson: Page, in_place: Guide) -> None:
+    assert "saved tensors:" in "".join(legend(backward_graph(in_place.trace)))
+    assert "saved tensors:" not in "".join(legend(backward_graph(in_place.trace), of_many_steps=True))
+    lesson.evaluate(f"act(() => goTo({min(in_place.questions) - 1}))")
+    assert "Backward graph" in lesson.text("#panes")
+    assert "saved tensors:" not in lesson.text("#panes")
 
 
 def test_titles_and_texts_of_a_page_say_nothing_about_later_steps(lesson: Page) -> None:

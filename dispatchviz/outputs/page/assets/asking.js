@@ -63,7 +63,7 @@ function ask(asked) {
     found.addEventListener("click", () => answer(at));
     return found;
   });
-  const skip = made("button", "", D.remarks.skip);
+  const skip = made("button", "", D.remarks.skip[asked.choices.length ? 0 : 1]);
   skip.type = "button";
   skip.addEventListener("click", () => answer(-1));
   const answers = choices.length ? choices : [typedAnswer(asked)];
