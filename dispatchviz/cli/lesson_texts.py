@@ -47,6 +47,13 @@ y = x * 2
 # ## Modify
 #
 # Say what to change in the program, and what the change does.
+#
+# ## Make
+#
+# Say what to write. A goal must be true at the end of the reader's program. Hints go from a nudge to the answer.
+#
+# goal: y.tolist() == [3, 3]
+# hint: Which number in the program decides the value of `y`?
 
 
 def check(trace):

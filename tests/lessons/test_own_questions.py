@@ -113,6 +113,13 @@ def test_answers_on_pytorch_are_the_same(tmp_path: Path) -> None:
 
 COMPOUND = """\
 # # A title
+pass
+if False:
+    never = 1
+for a in []:
+    pass
+for a in [1]:
+    break
 def g():
     yield 1
 for a in g():
@@ -141,7 +148,12 @@ finally:
 @pytest.mark.parametrize(
     ("stop", "expression", "right"),
     [
-        ("`for a`", "a", "1"),
+        ("`if False`", "len([])", "0"),
+        ("`for a in []`", "len([])", "0"),
+        ("`for a in [1]`", "a", "1"),
+        ("`for a in g`", "a", "1"),
+        ("third `while`", "a", "3"),
+        ("`class C`", "C.__name__", "C"),
         ("second `while`", "a", "2"),
         ("`if a`", "b", "4"),
         ("`c = 5`", "[c, d]", "[5, 6]"),
@@ -235,10 +247,9 @@ def test_question_with_a_wrong_form_is_refused_with_its_line(
     assert said in str(raised.value)
 
 
-def test_stop_without_a_line_has_no_answer(tmp_path: Path) -> None:
-    source = "# # A title\nimport torch\nx = torch.ones(2)\n# stop: event TensorCreated\n# ask: What?\n# answer: x\n"
-    (tmp_path / "own.py").write_text(source)
-    assert guide(written(tmp_path, "", source)).questions
+def test_question_at_the_first_step_is_refused(tmp_path: Path) -> None:
+    [problem] = found(tmp_path, "# stop: `import torch`\n# ask: What?\n# answer: torch\n")
+    assert problem.text == "the first step shows no answer, because nothing is before it; choose a later stop"
 
 
 @pytest.mark.parametrize("command", [[], ["--plain"], ["-o", "own.md"]])
