@@ -17,6 +17,7 @@ from typing import Any
 import dispatchviz.testing
 from dispatchviz.cli.recorded_values import SMALL
 from dispatchviz.core.record import events
+from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.explain.predictions.trace_predictions import prediction_at
 from dispatchviz.foundation.english import counted
 from dispatchviz.foundation.shipped_examples import script_of
@@ -79,6 +80,7 @@ def problems(lesson: Lesson, engine: EngineName = "model") -> Iterator[Problem]:
     yield from _end(lesson, outcome)
     yield from _name(lesson)
     latest, own = -1, own_questions(lesson, outcome.trace, engine_named(engine))
+    yield from _differences(own, own_questions(lesson, outcome.trace, engine_named(engine)))
     for passage in lesson.stops:
         latest = yield from _stop(outcome.trace, passage, latest, own)
     yield from (Problem(line, not_a_directive(word, meant)) for line, word, meant in lesson.misspelled)
@@ -105,6 +107,15 @@ def _name(lesson: Lesson) -> Iterator[Problem]:
         yield Problem(
             1, f"Python has a module {lesson.name}, and this file hides it from the programs beside it: rename the file"
         )
+
+
+def _differences(own: Asked, again: Asked) -> Iterator[Problem]:
+    """Yield a problem for each answer that another run of the program gives differently."""
+    for line, asked in own.items():
+        other = again[line]
+        if isinstance(asked, Prediction) and isinstance(other, Prediction) and asked.right != other.right:
+            text = f"the answer is {asked.right.text} in one run and {other.right.text} in the next"
+            yield Problem(line, f"{text}; begin the program with torch.manual_seed(0) or random.seed(0)")
 
 
 def _stop(trace: Trace, passage: Passage, latest: int, own: Asked) -> Generator[Problem, None, int]:

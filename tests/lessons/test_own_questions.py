@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.cli.lesson_check import run_lesson
+from dispatchviz.cli.lesson_check import problems, run_lesson
 from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.explain.predictions.typed_answers import normal
 from dispatchviz.lessons.asked.own_questions import own_questions
 from dispatchviz.lessons.passages import LessonError
 from dispatchviz.running.engines import engine_named
 from tests.cli.command import refused
-from tests.lessons.own_lesson import QUESTIONS, found, guide, value, written
+from tests.lessons.own_lesson import PROGRAM, QUESTIONS, found, guide, value, written
 
 FORUM = "# stop: `z = f(f(x))`\n# ask: What?\n"
 
@@ -245,6 +245,16 @@ def test_question_with_a_wrong_form_is_refused_with_its_line(
         written(tmp_path, questions)
     assert f"own.py, line {line - 1}: " in str(raised.value)
     assert said in str(raised.value)
+
+
+def test_answer_that_differs_between_runs_is_refused(tmp_path: Path) -> None:
+    program = PROGRAM.replace("import torch\n", "import random, torch\n").replace(
+        "count = 5", "count = random.random()"
+    )
+    lesson = written(tmp_path, "# stop: `count = `\n# ask: What?\n# answer: count\n", program)
+    [problem] = problems(lesson)
+    assert problem.text.startswith("the answer is 0.")
+    assert problem.text.endswith(" in the next; begin the program with torch.manual_seed(0) or random.seed(0)")
 
 
 def test_question_at_the_first_step_is_refused(tmp_path: Path) -> None:
