@@ -37,6 +37,13 @@ z.sum().backward()
 # ## Run
 #
 # stop: event VersionBumped in `d.mul_`
+# ask: Only `d` was written to. Which version does `y` have now?
+# - 0: nothing wrote to `y`
+#   `y` has another Python object, but the same memory.
+# - 1: it shares the counter of `d`
+# answer: y._version -> 1
+# because: `d` and `y` share one version counter.
+#
 # This is the task: the kernel lets the CPU write, and then increments the version of the tensor. A
 # detached tensor shares the version counter along with the memory, so `y` is at version 1 as well.
 #
