@@ -63,11 +63,13 @@ def command(expected: str, summary: bool, table: str | None, logs: tuple[str, ..
       dispatchviz check-log homework/ --expect answers.txt --csv grades.csv
     """
     from dispatchviz.cli.check_log_table import logs_in
-    from dispatchviz.cli.input_source import load
+    from dispatchviz.cli.input_source import alone, load
     from dispatchviz.foundation.terminal_output import print_lines
     from dispatchviz.testing.expected_log import read_expected
     from dispatchviz.testing.marking import marked
 
+    if table is not None:
+        alone("--csv", summary=summary)
     lines = read_expected(_text(expected), expected)
     if table is not None:
         return _written(table, logs, lines, expected)
