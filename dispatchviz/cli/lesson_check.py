@@ -17,11 +17,20 @@ from typing import Any
 import dispatchviz.testing
 from dispatchviz.cli.recorded_values import SMALL
 from dispatchviz.core.record import events
+from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.explain.predictions.trace_predictions import prediction_at
 from dispatchviz.foundation.english import counted
 from dispatchviz.foundation.shipped_examples import script_of
-from dispatchviz.lessons.lesson_file import Lesson, Passage, read_lesson
-from dispatchviz.lessons.stops import UnknownStopError, step_named
+from dispatchviz.lessons.asked.expression import Expression, ExpressionError
+from dispatchviz.lessons.asked.own_questions import Asked, own_questions
+from dispatchviz.lessons.asked.question_text import QuestionError
+from dispatchviz.lessons.asked.trace_words import TraceWords
+from dispatchviz.lessons.directives import not_a_directive
+from dispatchviz.lessons.lesson_file import Lesson, read_lesson
+from dispatchviz.lessons.mine.goals import reached
+from dispatchviz.lessons.passages import Passage
+from dispatchviz.lessons.stop_steps import UnknownStopError
+from dispatchviz.lessons.stops import step_named
 from dispatchviz.running.engines import engine_named
 from dispatchviz.running.program import Outcome, run
 from dispatchviz.running.recording import EngineName
@@ -70,14 +79,14 @@ def problems(lesson: Lesson, engine: EngineName = "model") -> Iterator[Problem]:
     outcome = run_lesson(lesson, engine)
     yield from _end(lesson, outcome)
     yield from _name(lesson)
-    latest = -1
+    latest, own = -1, own_questions(lesson, outcome.trace, engine_named(engine))
+    yield from _differences(own, own_questions(lesson, outcome.trace, engine_named(engine)))
     for passage in lesson.stops:
-        latest = yield from _stop(outcome.trace, passage, latest)
-    for line, word, meant in lesson.misspelled:
-        written = f"{word}:" if word != meant else f"{word}: without a value"
-        yield Problem(line, f"{written} is not a directive, so the line is prose; did you mean # {meant}: ...?")
+        latest = yield from _stop(outcome.trace, passage, latest, own)
+    yield from (Problem(line, not_a_directive(word, meant)) for line, word, meant in lesson.misspelled)
     if not lesson.stops:
         yield Problem(1, "the lesson has no stop, which is a line such as # stop: z's Node")
+    yield from _goals(lesson, outcome.trace)
     yield from _assertions(lesson, outcome.trace, engine)
 
 
@@ -100,7 +109,16 @@ def _name(lesson: Lesson) -> Iterator[Problem]:
         )
 
 
-def _stop(trace: Trace, passage: Passage, latest: int) -> Generator[Problem, None, int]:
+def _differences(own: Asked, again: Asked) -> Iterator[Problem]:
+    """Yield a problem for each answer that another run of the program gives differently."""
+    for line, asked in own.items():
+        other = again[line]
+        if isinstance(asked, Prediction) and isinstance(other, Prediction) and asked.right != other.right:
+            text = f"the answer is {asked.right.text} in one run and {other.right.text} in the next"
+            yield Problem(line, f"{text}; begin the program with torch.manual_seed(0) or random.seed(0)")
+
+
+def _stop(trace: Trace, passage: Passage, latest: int, own: Asked) -> Generator[Problem, None, int]:
     """Yield the problem of a stop, if any; return the latest step of the stops up to it.
 
     A question must come before any stop at a later step: otherwise the reader, on the way to that stop, would be asked
@@ -111,7 +129,10 @@ def _stop(trace: Trace, passage: Passage, latest: int) -> Generator[Problem, Non
     except UnknownStopError as error:
         yield Problem(passage.line, str(error))
         return latest
-    if passage.asks and prediction_at(trace, step) is None:
+    asked = own.get(passage.line)
+    if isinstance(asked, QuestionError):
+        yield Problem(asked.line, str(asked))
+    elif passage.asks and asked is None and prediction_at(trace, step) is None:
         yield Problem(passage.line, f"step {step} answers no question: write # stop: {passage.stop}")
     elif passage.asks and step <= latest:
         yield Problem(
@@ -120,19 +141,48 @@ def _stop(trace: Trace, passage: Passage, latest: int) -> Generator[Problem, Non
     return max(latest, step)
 
 
-def _assertions(lesson: Lesson, trace: Trace, engine: EngineName) -> Iterator[Problem]:
-    """Run ``check`` on the trace and ``facts`` on the engine; yield a problem for each that fails."""
+def _goals(lesson: Lesson, trace: Trace) -> Iterator[Problem]:
+    """Yield a problem for each goal that is no expression, or one if the lesson's own program reaches all."""
+    wrong = False
+    for goal in lesson.goals:
+        try:
+            Expression(goal.text, TraceWords(trace, len(trace) - 1).functions)
+        except ExpressionError as error:
+            wrong = True
+            yield Problem(goal.line, str(error))
+    if lesson.goals and not wrong and all(goal.holds for goal in reached(lesson, trace)):
+        text = "the program of the lesson reaches all goals, so learners have nothing to change"
+        yield Problem(lesson.goals[0].line, text)
+
+
+def _names(lesson: Lesson) -> dict[str, Any]:
+    """Return the functions of a lesson's assertions, and the names that they can use."""
     names: dict[str, Any] = {name: getattr(dispatchviz.testing, name) for name in dispatchviz.testing.__all__}
     names["ev"] = events
     exec(compile(lesson.assertions, str(lesson.path), "exec"), names)
+    return names
+
+
+def check_problem(lesson: Lesson, trace: Trace) -> Problem | None:
+    """Run ``check`` of a lesson on a trace; return the problem if it fails. A lesson without ``check`` has none."""
+    names = _names(lesson)
+    if "check" not in names:
+        return None
+    TraceText.last = None
+    try:
+        names["check"](trace)
+    except Exception as error:
+        return _failed(lesson, error)
+    return None
+
+
+def _assertions(lesson: Lesson, trace: Trace, engine: EngineName) -> Iterator[Problem]:
+    """Run ``check`` on the trace and ``facts`` on the engine; yield a problem for each that fails."""
+    names = _names(lesson)
     if "check" not in names:
         yield Problem(1, "the lesson has no closing assertion: def check(trace): ...")
-    else:
-        TraceText.last = None
-        try:
-            names["check"](trace)
-        except Exception as error:
-            yield _failed(lesson, error)
+    elif (failed := check_problem(lesson, trace)) is not None:
+        yield failed
     if "facts" in names:
         outcome = run(
             str(lesson.path),

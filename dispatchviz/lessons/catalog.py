@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dispatchviz.foundation import shipped_examples
-from dispatchviz.lessons.lesson_file import Lesson, LessonError, read_lesson
+from dispatchviz.lessons.lesson_file import Lesson, read_lesson
+from dispatchviz.lessons.passages import LessonError
 
 
 def shipped_lessons() -> tuple[Path, ...]:
@@ -68,6 +69,11 @@ def lesson_named(name: str, folder: Path | None) -> Lesson:
     if Path(f"{name}.py").is_file():
         raise LessonError(f"there is no lesson {name!r}; did you mean the file {name}.py?")
     raise LessonError(f"there is no lesson {name!r}{_meant(name, [path.stem for path in files])}")
+
+
+def word_of(lesson: Lesson) -> str:
+    """Return the word that names a lesson in a command: its name if it ships, else its file."""
+    return lesson.name if lesson.path in shipped_lessons() else lesson.path.name
 
 
 def lesson_after(lesson: Lesson) -> str:

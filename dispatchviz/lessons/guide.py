@@ -9,8 +9,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.predictions.prediction import Prediction
+from dispatchviz.explain.predictions.trace_predictions import prediction_at
 from dispatchviz.lessons.answers import KeptAnswers, LessonAnswers
-from dispatchviz.lessons.lesson_file import Lesson, Passage
+from dispatchviz.lessons.asked.own_questions import Asked, own_questions
+from dispatchviz.lessons.asked.question_text import QuestionError
+from dispatchviz.lessons.catalog import word_of
+from dispatchviz.lessons.lesson_file import Lesson
+from dispatchviz.lessons.passages import LessonError, Passage
 from dispatchviz.lessons.stops import step_named
 
 
@@ -20,11 +26,13 @@ class Place:
 
     passage: Passage
     step: int
+    question: Prediction | None = None
+    """The question before the step; None if there is none."""
 
     @property
     def asks(self) -> bool:
-        """True if the reader predicts the step's outcome."""
-        return self.passage.asks
+        """True if the reader answers a question before the step."""
+        return self.question is not None
 
 
 class Guide:
@@ -32,9 +40,12 @@ class Guide:
 
     def __init__(self, lesson: Lesson, trace: Trace, after: str = "", kept: KeptAnswers | None = None) -> None:
         """``after`` is the next lesson, if any; ``kept`` keeps the answers, if given. Raise UnknownStopError for a stop
-        that does not exist.
+        that does not exist, and LessonError for a question of the lesson without a right answer.
         """
         self.lesson = lesson
+        self.trace = trace
+        self.word = word_of(lesson)
+        """The word that names the lesson in a command."""
         self.after = after
         self.places = tuple(_places(lesson, trace))
         self.at = 0
@@ -55,6 +66,11 @@ class Guide:
         """The steps with a question, and the lesson's names for them."""
         return {place.step: place.passage.stop for place in self.places if place.asks}
 
+    @property
+    def questions(self) -> Mapping[int, Prediction]:
+        """The questions by the steps that show their answers."""
+        return {place.step: place.question for place in self.places if place.question is not None}
+
     def moved(self, forward: bool) -> Place | None:
         """Go to the next place, or back to the one before, and return it; None if there is none."""
         at = self.at + (1 if forward else -1)
@@ -65,7 +81,16 @@ class Guide:
 
 
 def _places(lesson: Lesson, trace: Trace) -> Iterator[Place]:
-    step = 0
+    step, own = 0, own_questions(lesson, trace)
     for passage in lesson.passages:
         step = step_named(trace, passage.stop) if passage.stop else step
-        yield Place(passage, step)
+        yield Place(passage, step, _question(lesson, passage, trace, step, own))
+
+
+def _question(lesson: Lesson, passage: Passage, trace: Trace, step: int, own: Asked) -> Prediction | None:
+    if not passage.asks:
+        return None
+    asked = own.get(passage.line) if passage.question else prediction_at(trace, step)
+    if isinstance(asked, QuestionError):
+        raise LessonError(f"{lesson.path}, line {asked.line}: {asked}")
+    return asked

@@ -109,8 +109,8 @@ class StatementCalls(ast.NodeTransformer):
         first = _first_real(suite, documented)
         result = suite[:first]
         for statement in suite[first:]:
-            if _line_of(statement) != line:
-                line = _line_of(statement)
+            if line_of(statement) != line:
+                line = line_of(statement)
                 result += self._selection(statement, line)
                 reports_itself = isinstance(statement, ast.While)  # its condition does so in each iteration
                 if begins or not reports_itself:
@@ -146,7 +146,7 @@ class StatementCalls(ast.NodeTransformer):
 
     def _has_selected(self, scope: ast.AST) -> bool:
         """Return whether selected lines are in a scope, or in one within it."""
-        lines = {_line_of(one) for one in ast.walk(scope) if isinstance(one, ast.stmt)} if self.part.lines else ()
+        lines = {line_of(one) for one in ast.walk(scope) if isinstance(one, ast.stmt)} if self.part.lines else ()
         return any(map(self.part.opens_at, lines))
 
     def _selection(self, statement: ast.stmt, line: int) -> Iterator[ast.stmt]:
@@ -209,7 +209,7 @@ def _is_future(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
 
 
-def _line_of(statement: ast.stmt) -> int:
+def line_of(statement: ast.stmt) -> int:
     """Return the line of a statement. A decorated definition begins at its first decorator."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(decorator.lineno for decorator in decorators)])

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.keymap import key_of
 from dispatchviz.views.session import Session
-from dispatchviz.views.text.styled_line import Line, Span, line
+from dispatchviz.views.text.prose import prose_spans
+from dispatchviz.views.text.styled_line import Line, line
 
 if TYPE_CHECKING:
     from dispatchviz.lessons.guide import Guide
 
 NEXT, BACK = "move('resume')", "move('resume_back')"
-
-_CODE = re.compile(r"(`[^`]+`)")
 
 
 def said(session: Session, cursor: Cursor) -> Said:
@@ -37,21 +35,17 @@ def _passage(guide: Guide) -> Iterator[Line]:
     yield line((f" {title}", "bold"), (head, "hint"), more)
     for paragraph in passage.text.split("\n\n"):
         yield from _paragraph(paragraph)
+    if passage.phase == "Make" or passage.goals:
+        yield line((" Check yours: ", "dim"), (f"dispatchviz lesson {guide.word} --mine mine.py", ""), indent=1)
 
 
 def _paragraph(text: str) -> Iterator[Line]:
     """Join the lines of a paragraph unless they are a list or code."""
     lines = text.split("\n")
     if any(each.startswith(("- ", "    ", "* ")) for each in lines):
-        yield from (line(" ", *_spans(each), indent=3) for each in lines)
+        yield from (line(" ", *prose_spans(each), indent=3) for each in lines)
     elif text:
-        yield line(" ", *_spans(" ".join(lines)), indent=1)
-
-
-def _spans(text: str) -> Iterator[Span]:
-    """Color code and remove its backticks."""
-    for part in _CODE.split(text):
-        yield (part[1:-1], "keycap") if part.startswith("`") and len(part) > 1 else (part, "")
+        yield line(" ", *prose_spans(" ".join(lines)), indent=1)
 
 
 class Said(NamedTuple):

@@ -92,7 +92,9 @@ class Session:
         program's file.
         """
         self.marks = Marks(trace, "" if followed else file)  # the file gets another name when the recording ends
-        self.asking = Asking("" if followed else file) if guide is None else LessonAsking(guide.asked, guide.answers)
+        self.asking = (
+            Asking("" if followed else file) if guide is None else LessonAsking(guide.questions, guide.answers)
+        )
         self.search = Search(trace)
         self.cursor = self._first_cursor(Outline(trace, level), step)
         self._chooses_step = step is None and guide is None and followed is None
@@ -117,6 +119,12 @@ class Session:
         if self._chooses_step and self.cursor.outline is not None:
             self.cursor = replace(self.cursor, at=opening_step(self.cursor.outline))
         return self.cursor
+
+    def search_until(self, end: int) -> None:
+        """Search only the steps before ``end``. The others are hidden until a question is answered."""
+        if end != self.search.end:
+            query, self.search = self.search.query, Search(self.trace, end)
+            self.search.find(query, self.cursor.at)
 
     def grown(self, trace: Trace) -> Update:
         """Move the cursor into a longer version of the trace, with a note if the recording has ended."""

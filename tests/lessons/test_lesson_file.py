@@ -11,8 +11,10 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import label
-from dispatchviz.lessons.lesson_file import LessonError, parse_lesson, read_lesson
-from dispatchviz.lessons.stops import FORMS, UnknownStopError, step_named
+from dispatchviz.lessons.lesson_file import parse_lesson, read_lesson
+from dispatchviz.lessons.passages import LessonError
+from dispatchviz.lessons.stop_steps import UnknownStopError
+from dispatchviz.lessons.stops import FORMS, step_named, steps_named
 from dispatchviz.running.program import run
 from dispatchviz.running.program_source import Code
 from tests.explain.programs import traced
@@ -27,9 +29,9 @@ SOURCE = """\
 #
 #     code = 1
 
-import torch  # no prose
+import torch  # for tensors
 
-x = torch.ones(2)  # neither
+x = torch.ones(2)  # two of them
 # ## Predict
 # predict: call add
 # What is read after the answer.
@@ -82,7 +84,12 @@ def test_program_contains_no_prose() -> None:
     assert "What is read after the answer." in SOURCE
     lines = lesson.program.split("\n")
     assert [line for line in lines if line.startswith("#")] == []
-    assert lines[7:10] == ["import torch  # no prose", "", "x = torch.ones(2)  # neither"]
+    assert lines[7:10] == ["import torch", "", "x = torch.ones(2)"]
+
+
+def test_comments_beside_code_are_no_part_of_the_program() -> None:
+    source = '#!/usr/bin/env python\n# # A title\ndef f():\n    # it raises\n    return "# no comment"  # never\n'
+    assert parse_lesson(source, HERE).program == '#!/usr/bin/env python\n\ndef f():\n\n    return "# no comment"\n'
 
 
 def test_line_of_a_string_is_not_a_comment() -> None:
@@ -104,7 +111,13 @@ def test_line_of_a_string_is_not_a_comment() -> None:
         ("predict:", ["predict"]),
         ("predict: call add", []),
         ("Three things decide: the map, the numbers, each Node.", []),
-        ("note: what comes next", []),
+        ("question: what comes next?", ["ask"]),
+        ("reason: a leaf", ["because"]),
+        ("choices: one, two", ["ask"]),
+        ("raising: ValueError", ["raises"]),
+        ("Note: what comes next", []),
+        ("Task: what comes next", []),
+        ("A sentence that goes on in the next line, for exactly this\n# case: a leaf.", []),
     ],
 )
 def test_misspelled_directive_is_found(line: str, meant: list[str]) -> None:
@@ -184,10 +197,49 @@ def test_a_name_finds_its_step(name: str, row: str) -> None:
     assert row in label(trace(), step_named(trace(), name))
 
 
+MORE = """
+import torch
+x = torch.ones(2, requires_grad=True)
+h = x * 2
+h.retain_grad()
+h.sum().backward()
+x.grad = None
+print("all done")
+try:
+    x.detach().numpy()
+    torch.mm(x, x)
+except RuntimeError:
+    pass
+"""
+
+MORE_STOPS = {
+    "x.grad = None": "x.grad = None",
+    "h.grad": "h.grad = t",
+    'printed "done"': "printed all done",
+    "printed in `print`": "printed all done",
+    "error RuntimeError": "RuntimeError",
+    'error "must be a matrix"': "RuntimeError",
+}
+
+
+@cache
+def more() -> Trace:
+    return traced(MORE)
+
+
+@pytest.mark.parametrize(("name", "row"), MORE_STOPS.items())
+def test_gradients_prints_and_errors_are_found(name: str, row: str) -> None:
+    assert row in label(more(), step_named(more(), name))
+
+
+def test_all_steps_of_a_name_are_counted() -> None:
+    assert [len(steps_named(more(), name)) for name in ("call mul", "x.grad", "printed", "call relu")] == [2, 1, 1, 0]
+
+
 def test_every_form_is_tried_here() -> None:
     for form in FORMS:
         assert any(form.pattern.fullmatch(name.partition(" in `")[0].removeprefix("last ").removeprefix("second "))
-                   for name in STOPS), form.written  # fmt: skip
+                   for name in {**STOPS, **MORE_STOPS}), form.written  # fmt: skip
 
 
 def test_ordinals_choose_different_steps() -> None:
@@ -221,6 +273,21 @@ def test_variable_names_its_current_node() -> None:
 def test_name_without_a_step_is_refused(name: str, said: str) -> None:
     with pytest.raises(UnknownStopError) as raised:
         step_named(trace(), name)
+    assert str(raised.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ('printed "undone"', '\'printed "undone"\' does not happen; the trace has printed "all done"'),
+        ("error ValueError", "'error ValueError' does not happen; the trace has error RuntimeError \"self must be a"),
+        ("q.grad", "'q.grad' does not happen; the trace has x, h"),
+        ("q.grad = None", "'q.grad = None' does not happen; the trace has x, h"),
+    ],
+)
+def test_prints_and_errors_that_exist_are_named(name: str, said: str) -> None:
+    with pytest.raises(UnknownStopError) as raised:
+        step_named(more(), name)
     assert str(raised.value).startswith(said)
 
 

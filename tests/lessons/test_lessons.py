@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import cache
 from html import unescape
 from pathlib import Path
@@ -18,13 +18,15 @@ from dispatchviz.cli.lesson_check import checked, problems, run_lesson
 from dispatchviz.cli.lesson_texts import DOTS, NEW, _asks, _code, _plain, hand_out, listed
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.what_if.offered_changes import offered_changes
-from dispatchviz.explain.predictions.prediction import Choice, Prediction
-from dispatchviz.explain.predictions.trace_predictions import prediction_at
+from dispatchviz.explain.predictions.prediction import Choice, Kind, Prediction
 from dispatchviz.foundation import shipped_examples
+from dispatchviz.lessons.asked.own_questions import own_questions
 from dispatchviz.lessons.catalog import lesson_after, lesson_named, lessons_in, shipped_lessons
 from dispatchviz.lessons.guide import Guide
-from dispatchviz.lessons.lesson_file import Lesson, LessonError, read_lesson
+from dispatchviz.lessons.lesson_file import Lesson, read_lesson
+from dispatchviz.lessons.passages import LessonError
 from dispatchviz.lessons.stops import FORMS, step_named
+from dispatchviz.running.engines import engine_named
 from dispatchviz.tui.commands.moves import move
 from dispatchviz.tui.commands.predicting import answered, masked
 from dispatchviz.views.lesson_rows import said
@@ -33,6 +35,7 @@ from tests.cli.command import dispatchviz
 
 LESSONS = [pytest.param(path, id=path.stem) for path in shipped_lessons()]
 DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "lessons.md"
+QUESTIONS = DOCS.with_name("lesson-questions.md")
 
 
 @cache
@@ -138,24 +141,29 @@ def test_a_hand_out_is_read_on_paper(path: Path) -> None:
     source = path.read_text("utf-8").split("\n")
     assert all(source[int(number) - 1] == line for number, line in (row.lstrip().split("  ", 1) for row in rows))
     assert "\n\n```\n" not in text, "no blank line before the end of the program"
-    asked = [prediction_at(trace, place.step) for place in Guide(lesson, trace).places if place.asks]
+    asked = list(Guide(lesson, trace).questions.values())
     lists = [unescape(part) for part in re.findall(r"<[ou]l>\n(.*?)</[ou]l>", html, re.DOTALL)]
     wanted = []
     for each in asked:
-        assert each is not None
+        texts = [choice.text for choice in each.choices]
         wanted += [_items("", each.known)] if each.known else []
-        wanted.append(_items("☐ ", [choice.text for choice in each.choices]))
+        wanted.append(_items("☐ ", map(_code_in_html, texts) if each.kind is Kind.OWN else texts))
     assert [part for part in lists if part in wanted] == wanted, "what is known and the choices are lists of their own"
     assert not re.search(r"<em>|<strong>(?!Question \d|\d\. )", html), "no name is taken for a mark of Markdown"
     questions, _, answers = html.partition('<div style="break-before: page"></div>\n<h2>Answers</h2>')
     assert questions.count("<strong>Question") == answers.count("<p><strong>") == len(asked)
     assert questions.count("<p>Why? …") == len(asked)
-    assert "…" not in answers
+    assert DOTS not in answers
     assert questions.count(f"<p>{DOTS}</p>") == len(asked) + 3 * sum(_asks(passage) for passage in lesson.passages)
 
 
-def _items(sign: str, texts: Sequence[str]) -> str:
+def _items(sign: str, texts: Iterable[str]) -> str:
     return "".join(f"<li>{sign}{text}</li>\n" for text in texts)
+
+
+def _code_in_html(text: str) -> str:
+    """Return a text of a lesson's author, which is Markdown."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
 
 
 def test_hand_out_has_lines_to_write_on(tmp_path: Path) -> None:
@@ -235,6 +243,14 @@ def test_the_facts_of_a_lesson_are_pytorchs(path: Path) -> None:
     facts()
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize("path", [each for each in LESSONS if "\n# ask:" in each.values[0].read_text("utf-8")])
+def test_own_answers_of_a_lesson_are_pytorchs(path: Path) -> None:
+    pytest.importorskip("torch")
+    lesson, trace = read(path)
+    assert own_questions(lesson, trace, engine_named("torch")) == own_questions(lesson, trace)
+
+
 def test_the_order_is_that_of_the_page_of_examples() -> None:
     folder = shipped_examples.folder() / "lessons"
     assert sorted(shipped_lessons()) == sorted(folder.glob("*.py"))
@@ -303,7 +319,7 @@ def test_other_files_in_a_folder_are_no_lessons(teachers: Path) -> None:
             "answers no question: write # stop",
         ),
         (("y = x * 2", "y = x * None"), "y = x * None", "the program raises TypeError"),
-        (("y = x * 2", "y = x * 2  # raises"), "", ""),
+        (("y = x * 2\n", "y = x * 2  # raises\n"), "", ""),
         (('"AutogradCPU"', '"AutogradCUDA"'), "assert_subsequence", "AssertionError: pattern 0 of 2"),
         (("def check(trace)", "def checks(trace)"), "# # The title", "the lesson has no closing assertion"),
     ],
@@ -347,11 +363,34 @@ def test_a_lesson_is_not_called_as_a_module_of_python(tmp_path: Path) -> None:
     assert "Python has a module numbers" in checked(path)[0][0]
 
 
-def test_the_lesson_of_the_documentation_holds(tmp_path: Path) -> None:
-    [source] = re.findall(r"```python\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
-    path = tmp_path / "retain_graph.py"
+@pytest.mark.parametrize(("page", "name"), [(DOCS, "retain_graph"), (QUESTIONS, "gradients")], ids=["lessons", "own"])
+def test_the_lesson_of_the_documentation_holds(page: Path, name: str, tmp_path: Path) -> None:
+    path = _documented(page, tmp_path / f"{name}.py")
+    lines, holds = checked(path)
+    assert holds, lines
+    assert page == DOCS or lines[0] in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("change", "at"),
+    [(("-> no", "-> yes"), 0), (("h.grad is not None", "q.grad"), 1), (("# ask: Does", "# question: Does"), 2)],
+)
+def test_errors_of_the_documentation_are_printed(change: tuple[str, str], at: int, tmp_path: Path) -> None:
+    path = _documented(QUESTIONS, tmp_path / "gradients.py")
+    path.write_text(path.read_text("utf-8").replace(*change), "utf-8")
+    [errors] = re.findall(r"```text\n(.*?)```", QUESTIONS.read_text("utf-8"), re.DOTALL)
+    try:
+        said = "\n".join(checked(path)[0])
+    except LessonError as error:
+        said = str(error)
+    assert errors.split("\n")[at] in said.replace(f"{tmp_path}/", "")
+
+
+def _documented(page: Path, path: Path) -> Path:
+    """Write the lesson of a page."""
+    [source] = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
     path.write_text(source, "utf-8")
-    assert checked(path)[1], checked(path)[0]
+    return path
 
 
 def test_the_documentation_has_every_name_of_a_stop() -> None:

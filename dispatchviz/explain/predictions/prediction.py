@@ -8,6 +8,7 @@ from enum import Enum
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.predictions.typed_answers import normal
 from dispatchviz.foundation.english import shortened
 
 LONGEST = 72
@@ -30,6 +31,7 @@ class Kind(Enum):
     READY = "whether a Node is ready"
     NEXT = "which Node runs next"
     GRADIENT = "how .grad gets its gradient"
+    OWN = "a question of a lesson's author"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,9 @@ class Prediction:
     known: tuple[str, ...]
     """The facts that the reader can use, one per line."""
     choices: tuple[Choice, ...]
-    """The choices in an order that gives nothing away: keys by priority, Nodes by age, numbers by size."""
+    """The choices in an order that gives nothing away: keys by priority, Nodes by age, numbers by size. Empty if the
+    reader types the answer.
+    """
     right: Choice
     reveals: int
     """The step that shows the answer; earlier steps do not."""
@@ -65,7 +69,9 @@ class Prediction:
         return self.reveals - 1
 
     def chosen(self, text: str) -> Choice | None:
-        """The choice with a text."""
+        """The choice with a text. If the reader types the answer, any text is one."""
+        if not self.choices and text:
+            return self.right if normal(text) == normal(self.right.text) else Choice(shortened(text, LONGEST), "")
         return next((choice for choice in self.choices if choice.text == text), None)
 
 

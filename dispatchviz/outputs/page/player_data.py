@@ -59,7 +59,7 @@ def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
         "tree": tree_data(trace, lines),
         "panes": pane_tracks(trace, lines, kept),
         "walk": walk_data(trace, lines, kept),
-        "questions": question_data(trace, lines, kept),
+        "questions": question_data(trace, lines, kept, {} if guide is None else guide.questions),
         "graph": graph_data(trace, lines, kept),
         "places": places_data(trace),
         "texts": step_texts(trace, lines, kept),

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import ModalScreen
 
-from dispatchviz.explain.predictions.prediction import Choice, Prediction
+from dispatchviz.explain.predictions.prediction import LONGEST, Choice, Prediction
 from dispatchviz.tui.commands.predicting import answered, stopped
 from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.rows_view import RowsView
@@ -35,12 +35,16 @@ class PredictionView(RowsView):
     ]
 
     def __init__(self, asked: Prediction, palette: Palette) -> None:
-        skip, stop = key_of(GOES_ON).first, key_of("predict").first
-        keys = f"1-{len(asked.choices)} answers, or ↑ ↓ and Enter; Esc or {skip} skips, {stop} ends predict mode"
-        super().__init__(0, f"Predict ({keys})")
+        super().__init__(0, self.title_for(asked))
         self.asked, self.palette = asked, palette
         self._rows: list[Line] = []
         self._lit = 0
+
+    def title_for(self, asked: Prediction) -> str:
+        """The title, with the keys that answer."""
+        skip, stop = key_of(GOES_ON).first, key_of("predict").first
+        keys = f"1-{len(asked.choices)} answers, or ↑ ↓ and Enter; Esc or {skip} skips, {stop} ends predict mode"
+        return f"Predict ({keys})"
 
     def fitted(self) -> None:
         self._rows = question_rows(self.asked, self.port.row_width - 2)
@@ -79,6 +83,49 @@ class PredictionView(RowsView):
         return next(at for at in range(len(self._rows)) if self._choice_at(at) == choice)
 
 
+class TypedView(PredictionView):
+    """The view of a question without choices. Keys are text, so only Esc skips."""
+
+    BINDINGS: ClassVar = [Binding("enter", "answer", show=False), Binding("escape", "screen.skip", show=False)]
+
+    def __init__(self, asked: Prediction, palette: Palette) -> None:
+        super().__init__(asked, palette)
+        self._text = ""
+
+    def title_for(self, asked: Prediction) -> str:
+        return "Predict (type the answer, Enter checks it; Esc skips)"
+
+    def row(self, at: int, width: int) -> Line:
+        row = super().row(at, width)
+        return line(*row.spans, (self._text, "bold"), ("▏", "focus")) if self._choice_at(at) is not None else row
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key == "backspace":
+            self._typed(self._text[:-1])
+        elif event.is_printable and event.character:
+            self._typed(self._text + event.character)
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+
+    def on_paste(self, event: events.Paste) -> None:
+        self._typed(self._text + event.text.split("\n")[0])
+        event.stop()
+
+    def pointed_at(self, at: int) -> None:
+        """Do nothing: a click is no answer."""
+
+    def action_answer(self, number: int = 0) -> None:
+        choice = self.asked.chosen(self._text.strip())
+        if choice is not None and isinstance(self.screen, PredictionScreen):
+            self.screen.answer(choice)
+
+    def _typed(self, text: str) -> None:
+        self._text = text[:LONGEST]
+        self.refresh()
+
+
 class PredictionScreen(ModalScreen[Update | None]):
     """The screen with the question. It closes with the step that shows the answer, or ends predict mode."""
 
@@ -93,7 +140,7 @@ class PredictionScreen(ModalScreen[Update | None]):
     def __init__(self, session: Session, asked: Prediction, palette: Palette) -> None:
         super().__init__()
         self._session, self._asked = session, asked
-        self._view = PredictionView(asked, palette)
+        self._view = (PredictionView if asked.choices else TypedView)(asked, palette)
 
     def compose(self) -> ComposeResult:
         self._fit()

@@ -8,6 +8,8 @@ calls that kernels make are asked only if the reader goes in there.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
 from dispatchviz.views.predictions.guesses import Guesses
@@ -30,9 +32,10 @@ Topic = tuple[object, ...]
 class Asking:
     """The state of predict mode: whether questions are asked, and which are done."""
 
-    def __init__(self, file: str = "") -> None:
+    def __init__(self, file: str = "", own: Mapping[int, Prediction] | None = None) -> None:
+        """``own`` has the questions of a lesson by the steps that answer them."""
         self.on = False
-        self.guesses = Guesses(file)
+        self.guesses = Guesses(file, own)
         self._skipped: set[Topic] = set()
         self._done: set[Topic] = set()
         self._passed_by: set[int] = set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from dispatchviz.core.record.trace_file import Trace
@@ -16,7 +16,9 @@ LONGEST = 10_000
 class Guesses:
     """The guesses about one trace. Without a trace file, they last as long as the stepper."""
 
-    def __init__(self, file: str = "") -> None:
+    def __init__(self, file: str = "", own: Mapping[int, Prediction] | None = None) -> None:
+        """``own`` has the questions of a lesson by the steps that answer them."""
+        self._own = own or {}
         self._kept = KeptTexts(file, "guesses")
         self._said: dict[int, Choice] = {}
 
@@ -38,7 +40,8 @@ class Guesses:
 
     def at(self, trace: Trace, step: int) -> tuple[Prediction, Choice] | None:
         """The question that a step answers, with the choice; None without a guess."""
-        asked, choice = question_at(trace, step) if step in self._said else None, self._said.get(step)
+        choice = self._said.get(step)
+        asked = None if choice is None else self._own.get(step) or question_at(trace, step)
         return None if asked is None or choice is None else (asked, choice)
 
     def score(self, trace: Trace) -> str:

@@ -9,34 +9,43 @@ from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
 from dispatchviz.views.layout.pane_layout import Frame
 from dispatchviz.views.text.line_fitting import wrap
+from dispatchviz.views.text.prose import prose_spans, without_backticks
 from dispatchviz.views.text.styled_line import Line, Span, line
+
+TYPED = "   > "
+"""The text before a typed answer."""
 
 RIGHT, WRONG = ("✓", "good"), ("✗", "error")
 
 
 def question_rows(asked: Prediction, width: int) -> list[Line]:
-    """The rows of a question: the question, the known facts, and one row for each choice with its number as the key."""
-    head = [line(" ", (asked.question, "bold"), indent=1)]
+    """The rows of a question: the question, the known facts, and one row for each choice with its number as the key.
+    The last row of a question without choices is for the answer that the reader types.
+    """
+    head = [line(" ", *prose_spans(asked.question, "bold"), indent=1)]
     known = [line("   ", (text, "dim"), indent=3) for text in asked.known]
-    choices = [line(f"   {n}  ", (choice.text, ""), key=str(n), cut=True) for n, choice in enumerate(asked.choices, 1)]
+    choices = [
+        line(f"   {n}  ", *prose_spans(choice.text), key=str(n), cut=True) for n, choice in enumerate(asked.choices, 1)
+    ]
+    choices = choices or [line(TYPED, key="1", cut=True)]
     blank = [line()] if known else []
     return [part for row in (*head, *known, *blank, *choices) for part in wrap(row, max(width, 1))]
 
 
 def verdict(trace: Trace, asked: Prediction, choice: Choice | None) -> Line:
     """The note on the step that shows the answer: the guess, if there was one, and the right answer."""
-    return line(" ", *_verdict(asked, choice), _reason(trace, asked))
+    return line(" ", *_verdict(asked, choice), *prose_spans(_reason(trace, asked)))
 
 
 def _verdict(asked: Prediction, choice: Choice | None) -> Iterator[Span]:
     if choice == asked.right:
-        yield from (RIGHT, (f" Right: {asked.right.text}. ", "good"))
+        yield from (RIGHT, (f" Right: {without_backticks(asked.right.text)}. ", "good"))
         return
     if choice is not None:
-        yield from (WRONG, (f" Your guess: {choice.text}. ", "warning"))
+        yield from (WRONG, (f" Your guess: {without_backticks(choice.text)}. ", "warning"))
         why = choice.why.replace(asked.right.why, "").strip()
-        yield (f"{why} " if why else "", "")
-    yield (f"The answer is {asked.right.text}. ", "good")
+        yield from prose_spans(f"{why} " if why else "")
+    yield (f"The answer is {without_backticks(asked.right.text)}. ", "good")
 
 
 def _reason(trace: Trace, asked: Prediction) -> str:
@@ -47,10 +56,10 @@ def _reason(trace: Trace, asked: Prediction) -> str:
 def guess_row(trace: Trace, asked: Prediction, choice: Choice) -> Line:
     """A guess in the list of all guesses: the step, whether it was right, the question, the guess and the answer."""
     right = choice == asked.right
-    truth = "" if right else f" · answer: {asked.right.text}"
+    truth = "" if right else f" · answer: {without_backticks(asked.right.text)}"
     number = f"{asked.reveals:>{len(str(len(trace) - 1))}} "
-    said = (RIGHT if right else WRONG, (f" {choice.text}", "bold"), truth)
-    return line((number, "dim"), *said, (f"   {asked.question}", "dim"), goto=asked.reveals)
+    said = (RIGHT if right else WRONG, (f" {without_backticks(choice.text)}", "bold"), truth)
+    return line((number, "dim"), *said, (f"   {without_backticks(asked.question)}", "dim"), goto=asked.reveals)
 
 
 NOTE = 1

@@ -2,7 +2,7 @@
 
 const NEAR = 24, FAR = 600; // the number of questions among which an open one is looked for, as in the stepper
 
-const A = { on: false, everywhere: false, answers: new Map(), skipped: new Set(), done: new Set(), passed: new Set(), open: null, enterIsDue: false };
+const A = { on: false, everywhere: false, answers: new Map(), skipped: new Set(), typed: new Map(), done: new Set(), passed: new Set(), open: null, enterIsDue: false };
 
 /** Return whether a question is still open. */
 function isOpen(asked) {
@@ -53,20 +53,56 @@ function predict() {
 
 function ask(asked) {
   A.open = asked;
-  const title = made("h2", "", text(asked.question));
+  const title = made("h2");
+  title.append(...prose(asked.question));
   title.id = "asked";
   const choices = asked.choices.map((choice, at) => {
     const found = made("button", "choice");
     found.type = "button";
-    found.append(made("kbd", "", `${at + 1}`), ` ${text(choice)}`);
+    found.append(made("kbd", "", `${at + 1}`), " ", ...prose(choice));
     found.addEventListener("click", () => answer(at));
     return found;
   });
-  const skip = made("button", "", D.remarks.skip);
+  const skip = made("button", "", D.remarks.skip[asked.choices.length ? 0 : 1]);
   skip.type = "button";
   skip.addEventListener("click", () => answer(-1));
-  element("question").replaceChildren(title, ...asked.known.map((each) => made("p", "r-dim", text(each))), ...choices, skip);
+  const answers = choices.length ? choices : [typedAnswer(asked)];
+  element("question").replaceChildren(title, ...asked.known.map((each) => made("p", "r-dim", text(each))), ...answers, skip);
   element("question").hidden = false;
+  element("typed")?.focus();
+}
+
+/** A text with its code, which is in backticks. */
+const prose = (number) => text(number).split(/`([^`]+)`/).map((part, at) => drawnSpan([part, at % 2 ? "keycap" : ""]));
+
+/** The field for an answer that the reader types. */
+function typedAnswer(asked) {
+  const form = made("form"), input = made("input"), send = made("button", "", "Answer");
+  Object.assign(input, { id: "typed", autocomplete: "off" });
+  input.setAttribute("aria-labelledby", "asked");
+  form.append(input, " ", send);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const typed = input.value.trim();
+    if (!typed) return;
+    A.typed.set(asked.reveals, typed);
+    answer(normal(typed) === asked.accepts ? 0 : 1);
+    element("list").focus({ preventScroll: true });
+  });
+  return form;
+}
+
+/** A text without the differences that do not count, as `typed_answers.py` makes it. */
+function normal(typed) {
+  const plain = typed.toLowerCase().replace(/[\s'"`]/g, "").replaceAll("(", "[").replaceAll(")", "]")
+    .replace(/^(?:torch\.size|tensor)\[(.*)\]$/, "$1").replace(/(\.\d*?)0+(?!\d)/g, "$1").replace(/\.(?!\w)/g, "");
+  return { true: "yes", false: "no" }[plain] ?? plain;
+}
+
+/** The verdict on a choice; -1 is no answer. */
+function verdict(asked, choice) {
+  const found = line(asked.verdicts.at(choice)), typed = A.typed.get(asked.reveals);
+  return typed === undefined ? found : { ...found, spans: found.spans.map(([text, role]) => [text.replace("TYPED", () => typed), role]) };
 }
 
 /** Go to the step that reveals the answer, and show the verdict; -1 is no answer. */
@@ -83,7 +119,7 @@ function answer(choice) {
   if (choice === asked.right) A.done.add(asked.topic);
   S.past.push(S.at);
   setAt(asked.reveals);
-  S.note = line(asked.verdicts.at(choice));
+  S.note = verdict(asked, choice);
   render();
 }
 
@@ -94,7 +130,7 @@ function closeQuestion() {
 
 /** The verdict on the answer to a step, while questions are asked; null if there was none. */
 function guessed() {
-  return A.on && A.answers.has(S.at) ? line(question(S.at).verdicts[A.answers.get(S.at)]) : null;
+  return A.on && A.answers.has(S.at) ? verdict(question(S.at), A.answers.get(S.at)) : null;
 }
 
 // -- Hiding of answers ------------------------------------------------------------------------------------------------
@@ -111,4 +147,9 @@ function wouldReveal(pane, asked) {
   return later !== undefined && call + later >= asked.reveals;
 }
 
-const sentenceWouldReveal = (asked) => asked !== null && asked.next && kind(S.at).name === "NodeQueued";
+/** Return whether a row leads to a hidden step, or says that there is none. */
+function rowWouldReveal(asked, row) {
+  return asked !== null && (row.goto < 0 ? D.questions.none_later.some((end) => plain(row).endsWith(end)) : hides(asked, row.goto));
+}
+
+const sentenceWouldReveal = (asked) => asked !== null && ((asked.next && kind(S.at).name === "NodeQueued") || asked.telling?.includes(S.at));

@@ -98,6 +98,7 @@ function pressed(event) {
   A.enterIsDue = false;
   if ((due && key === "Enter") || playedOn(key)) return event.preventDefault();
   if (target.id === "slider" && key.startsWith("Arrow")) return;
+  if (target.id === "typed" && key !== "Escape") return;
   if (target.matches("button") && (key === "Enter" || key === " ")) return;
   const what = keyed(key);
   if (!what) return;

@@ -1,0 +1,185 @@
+"""The prose of a lesson, split into passages at headings and directives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.lessons.asked.question_text import ASK, PARTS, QuestionError, QuestionReader, WrittenQuestion
+from dispatchviz.lessons.directives import DIRECTIVE, GOAL, HEADING, HINT, PREDICT, RAISES, Comments
+
+PHASES = ("Predict", "Run", "Investigate", "Modify", "Make")
+"""The phases of Sentance and Waite's PRIMM."""
+
+OWN_WORK = ("Modify", "Make")
+"""The phases in which learners change or write a program. Only they have goals and hints."""
+
+MOST_HINTS = 3
+"""The most hints of a lesson, from a nudge to the answer."""
+
+
+class LessonError(DispatchvizError):
+    """A file that is not a lesson, with the line where that shows."""
+
+
+class Goal(NamedTuple):
+    """An expression that must hold at the end of a learner's program."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A piece of prose, and the step that it is about, if any."""
+
+    phase: str
+    """One of ``PHASES``; empty before the first."""
+    text: str
+    """The prose in Markdown, without comment marks."""
+    stop: str = ""
+    """The name of the step; empty if it is about none."""
+    asks: bool = False
+    """True if the reader predicts the step's outcome before it is shown, or answers the question of the lesson."""
+    line: int = 0
+    """The first line of the passage in the file, counted from 1."""
+    question: WrittenQuestion | None = None
+    """The lesson's own question about the step; None if dispatchviz asks its question, or if there is none."""
+    goals: tuple[Goal, ...] = ()
+    """The expressions that must hold at the end of a learner's program."""
+    hints: tuple[str, ...] = ()
+    """The hints for learners whose program does not fulfill the goals, from a nudge to the answer."""
+
+
+Found = tuple[Passage | None, str, str]
+"""A passage or None; the title, if found here; the error that ends the program, if found here."""
+
+
+def passages_of(comments: Comments, path: Path) -> Iterator[Found]:
+    """Yield the prose in order. Raise LessonError, with file and line, for a phase or a question with a wrong form."""
+    reader = _Reader(path)
+    for first, block in _blocks(comments):
+        reader.begin(first)
+        for number, line in enumerate(block, first):
+            yield from reader.line(number, line)
+        yield from reader.passage()
+
+
+def _blocks(comments: Comments) -> Iterator[tuple[int, list[str]]]:
+    """Yield comments of adjacent lines, with the number of the first line."""
+    for first in (number for number in comments if number - 1 not in comments):
+        last = next(number for number in count(first) if number not in comments)
+        yield first, [comments[number] for number in range(first, last)]
+
+
+class _Reader:
+    """A reader of prose, line by line. It has the parts of the passage that has begun."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._phase, self._hints = path, "", 0
+        self.begin(0)
+
+    def begin(self, line: int, stop: str = "", asks: bool = False) -> None:
+        """Begin a passage."""
+        self._line, self._stop, self._asks = line, stop, asks
+        self._text: list[str] = []
+        self._question: QuestionReader | None = None
+        self._work: list[tuple[int, str, list[str]]] = []
+        """The goals and hints: line, directive, text."""
+        self._goes_on = False
+        """True if the next line belongs to the last goal or hint."""
+
+    def line(self, number: int, line: str) -> Iterator[Found]:
+        """Read a line; yield what it ends, or what it says itself."""
+        heading, directive = HEADING.fullmatch(line), DIRECTIVE.fullmatch(line)
+        if directive is not None and directive[1] in PARTS:
+            self._asking(number, directive[1], directive[2])
+        elif directive is not None and directive[1] in (GOAL, HINT):
+            self._working(number, directive[1], directive[2])
+        elif heading is None and directive is None:
+            if not self._is_work(line) and not self._is_questions(number, line):
+                self._text.append(line)
+        else:
+            yield from self.passage()
+            self.begin(number)
+            if heading is not None and len(heading[1]) == 1:
+                yield None, heading[2], ""
+            elif heading is not None:
+                self._phase = _next_phase(self._phase, heading[2], self._where(number))
+            elif directive is not None and directive[1] == RAISES:
+                yield None, "", directive[2]
+            elif directive is not None:
+                self.begin(number, directive[2], asks=directive[1] == PREDICT)
+
+    def passage(self) -> Iterator[Found]:
+        """Yield the passage that has begun, unless it is empty."""
+        prose = "\n".join(self._text).strip()
+        question = self._written()
+        if prose or self._stop or self._work:
+            asks = self._asks or question is not None
+            goals = tuple(Goal(line, " ".join(text)) for line, name, text in self._work if name == GOAL)
+            hints = tuple(" ".join(text) for _, name, text in self._work if name == HINT)
+            yield Passage(self._phase, prose, self._stop, asks, self._line, question, goals, hints), "", ""
+
+    def _asking(self, number: int, name: str, value: str) -> None:
+        if name == ASK:
+            if not self._stop or self._asks or self._question or any(self._text):
+                raise LessonError(f"{self._where(number)}: {_NEEDS_STOP}")
+            self._question = QuestionReader(number, [value])
+        elif self._question is None:
+            raise LessonError(f"{self._where(number)}: {name}: belongs to a question; write # ask: before it")
+        else:
+            with self._errors():
+                self._question.directive(number, name, value)
+
+    def _working(self, number: int, name: str, value: str) -> None:
+        if self._phase not in OWN_WORK:
+            raise LessonError(f"{self._where(number)}: write {name}: in the phases {' and '.join(OWN_WORK)} only")
+        self._hints += name == HINT
+        if self._hints > MOST_HINTS:
+            raise LessonError(f"{self._where(number)}: a lesson has at most {MOST_HINTS} hints, and this is one more")
+        self._work.append((number, name, [value]))
+        self._goes_on = True
+
+    def _is_work(self, line: str) -> bool:
+        """Read a line that belongs to the last goal or hint; return whether it does."""
+        self._goes_on = self._goes_on and bool(line.strip())
+        if self._goes_on:
+            self._work[-1][2].append(line.strip())
+        return self._goes_on
+
+    def _is_questions(self, number: int, line: str) -> bool:
+        with self._errors():
+            return self._question is not None and self._question.takes(number, line)
+
+    def _written(self) -> WrittenQuestion | None:
+        with self._errors():
+            return None if self._question is None else self._question.question()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except QuestionError as error:
+            raise LessonError(f"{self._where(error.line)}: {error}") from None
+
+    def _where(self, number: int) -> str:
+        return f"{self._path}, line {number}"
+
+
+_NEEDS_STOP = (
+    "a question needs a stop of its own in the line above it, whose step shows the answer: # stop: `loss.backward()`"
+)
+
+
+def _next_phase(before: str, phase: str, where: str) -> str:
+    if phase not in PHASES:
+        raise LessonError(f"{where}: there is no phase {phase!r}; the phases are {', '.join(PHASES)}")
+    if before and PHASES.index(phase) <= PHASES.index(before):
+        raise LessonError(f"{where}: {phase} cannot come after {before}; the order is {', '.join(PHASES)}")
+    return phase
