@@ -1,4 +1,4 @@
-"""The list of lessons: the shipped ones in teaching order, and those in a teacher's folder."""
+"""The list of lessons: the shipped ones in teaching order, those about misconceptions, those in a teacher's folder."""
 
 from __future__ import annotations
 
@@ -14,8 +14,16 @@ from dispatchviz.lessons.passages import LessonError
 
 def shipped_lessons() -> tuple[Path, ...]:
     """Return the files of the shipped lessons, in order."""
-    own = (each for each in shipped_examples.examples() if each.name.startswith(f"{shipped_examples.LESSONS}/"))
-    return tuple(each.path for each in own)
+    return _shipped(shipped_examples.LESSONS)
+
+
+def misconceptions() -> tuple[Path, ...]:
+    """Return the files of the shipped lessons that ask about one misconception each, in order."""
+    return _shipped(shipped_examples.MISCONCEPTIONS)
+
+
+def _shipped(folder: str) -> tuple[Path, ...]:
+    return tuple(each.path for each in shipped_examples.examples() if each.name.startswith(f"{folder}/"))
 
 
 def lessons_in(folder: Path) -> tuple[Path, ...]:
@@ -50,8 +58,8 @@ _MARKS = re.compile(r"^#\s*(stop|predict):", re.MULTILINE)
 
 
 def all_lessons(folder: Path | None) -> tuple[Path, ...]:
-    """Return the lessons of a folder; without a folder the shipped ones."""
-    return shipped_lessons() if folder is None else lessons_in(folder)
+    """Return the lessons of a folder; without a folder the shipped ones, and then those about misconceptions."""
+    return (*shipped_lessons(), *misconceptions()) if folder is None else lessons_in(folder)
 
 
 def lesson_named(name: str, folder: Path | None) -> Lesson:
@@ -75,12 +83,12 @@ def lesson_after(lesson: Lesson) -> str:
     """Return the word that names the next lesson: a name, or a file for a teacher's folder; empty after the last
     one.
     """
-    shipped, path = shipped_lessons(), lesson.path.resolve()
-    files = shipped if path in [each.resolve() for each in shipped] else _found(lesson.path.parent)
-    at = next((at for at, each in enumerate(files, 1) if each.resolve() == path), len(files))
-    if at == len(files):
-        return ""
-    return files[at].stem if files is shipped else str(files[at])
+    path = lesson.path.resolve()
+    for group in (shipped_lessons(), misconceptions()):
+        if path in (files := [each.resolve() for each in group]):
+            return next((each.stem for each in files[files.index(path) + 1 :]), "")
+    after = [each for each in _found(lesson.path.parent) if each.name > lesson.path.name]
+    return next(map(str, after), "")
 
 
 def _meant(name: str, names: Sequence[str]) -> str:
