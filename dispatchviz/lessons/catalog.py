@@ -84,11 +84,13 @@ def lesson_after(lesson: Lesson) -> str:
     one.
     """
     path = lesson.path.resolve()
-    for group in (shipped_lessons(), misconceptions()):
-        if path in (files := [each.resolve() for each in group]):
-            return next((each.stem for each in files[files.index(path) + 1 :]), "")
-    after = [each for each in _found(lesson.path.parent) if each.name > lesson.path.name]
-    return next(map(str, after), "")
+    groups = (shipped_lessons(), misconceptions())
+    shipped = next((files for files in groups if path in [each.resolve() for each in files]), None)
+    files = _found(lesson.path.parent) if shipped is None else shipped
+    at = next((at for at, each in enumerate(files, 1) if each.resolve() == path), len(files))
+    if at == len(files):
+        return ""
+    return str(files[at]) if shipped is None else files[at].stem
 
 
 def _meant(name: str, names: Sequence[str]) -> str:

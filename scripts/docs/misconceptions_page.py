@@ -33,7 +33,7 @@ program. Answer the question first, and then open the answer. It names the belie
 contradicts it, and says what is true instead.
 
 `dispatchviz lesson` lists these questions after the other lessons, and `dispatchviz lesson detach_memory` asks one in
-the stepper. The answers are values of the programs, not texts: `dispatchviz lesson check --engine torch` evaluates them
+the stepper. The answers are values of the programs, not texts: `lesson check --engine torch` evaluates them
 on your PyTorch. Written by `python -m scripts.docs docs/misconceptions.md` from `{FOLDER}`.
 """
 
