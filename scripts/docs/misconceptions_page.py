@@ -21,7 +21,7 @@ from dispatchviz.lessons.catalog import misconceptions
 from dispatchviz.lessons.guide import Guide, Place
 from dispatchviz.lessons.lesson_file import read_lesson
 from dispatchviz.trace import Trace
-from scripts.docs.page_runs import ROOT, PageError
+from scripts.docs.page_runs import ROOT, PageError, excerpt
 
 PAGE = ROOT / "docs" / "misconceptions.md"
 FOLDER = "examples/misconceptions"
@@ -92,15 +92,15 @@ def _steps(trace: Trace, places: Sequence[Place], file: str) -> Iterator[str]:
     for line, same in groupby(steps, lambda step: _line(trace, step).line):
         command = ["trace", "--line", str(line), file]
         printed = _printed(command)
-        rows = "\n...\n".join(_row(printed, step) for step in same)
-        yield f"```text\n$ dispatchviz {' '.join(command)}\n...\n{rows}\n...\n```"
+        rows = excerpt(printed, [at for step in same for at in _rows(printed, step)])
+        yield "\n".join(["```text", f"$ dispatchviz {' '.join(command)}", *rows, "```"])
 
 
 def _printed(command: list[str]) -> list[str]:
     printed = io.StringIO()
     with (
         chdir(ROOT),
-        patch.dict(os.environ, {"COLUMNS": "100", "DISPATCHVIZ_CUDA": "emulated"}),
+        patch.dict(os.environ, {"COLUMNS": "80", "DISPATCHVIZ_CUDA": "emulated"}),
         redirect_stdout(printed),
         redirect_stderr(io.StringIO()),
     ):
@@ -108,10 +108,10 @@ def _printed(command: list[str]) -> list[str]:
     return printed.getvalue().splitlines()
 
 
-def _row(printed: list[str], step: int) -> str:
-    """Return the row of a step with its reason. Raise PageError if the step is missing."""
+def _rows(printed: list[str], step: int) -> Iterator[int]:
+    """Yield the numbers of the rows of a step and its reason. Raise PageError if the step is missing."""
     at = next((at for at, row in enumerate(printed) if row.split()[:1] == [str(step)]), None)
     if at is None:
         raise PageError(f"the output has no step {step}:\n" + "\n".join(printed))
-    reason = takewhile(lambda row: row.lstrip().startswith("|"), printed[at + 1 :])
-    return "\n".join([printed[at], *reason])
+    yield at
+    yield from takewhile(lambda row: printed[row].lstrip().startswith("|"), range(at + 1, len(printed)))
