@@ -23,7 +23,7 @@ for batch in (1, 2, 3):
 # This is the last iteration. The first edge leads to the AddBackward0 of the iteration before, the second to the
 # MulBackward0 of this one.
 #
-# So `total` keeps the graphs of all iterations in memory, with their saved tensors. Memory grows with each iteration.
+# `total` keeps the graphs of all iterations in memory, with their saved tensors. Memory grows with each iteration.
 # Write `total += loss.item()` or `total += loss.detach()`: then each graph can be freed.
 
 

@@ -11,7 +11,7 @@ loss.backward()
 optimizer.step()
 
 # stop: w.grad
-# ask: What is `w` after the line `loss.backward()`?
+# ask: What is `w` after this line?
 # - 0.7: backward moves `w` against its gradient
 #   Backward does not know the learning rate. Only the optimizer knows it.
 # - 1: backward does not write to `w`
