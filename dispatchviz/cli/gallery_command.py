@@ -22,7 +22,7 @@ OPTION = "--gallery"
 LIST = "index.html"
 """The name of the page that lists the others, which a host shows for the folder."""
 
-PROGRAMS, LESSONS = "programs", "lessons"
+PROGRAMS, LESSONS, MISCONCEPTIONS = "programs", "lessons", "misconceptions"
 """The folders of the pages."""
 
 
@@ -54,21 +54,22 @@ def gallery_command(
       dispatchviz export --gallery site train.py run.dvtrace my_lesson.py
     """
     from dispatchviz.foundation.terminal_output import print_lines
-    from dispatchviz.lessons.catalog import shipped_lessons
+    from dispatchviz.lessons.catalog import misconceptions, shipped_lessons
     from dispatchviz.outputs.gallery.index_page import BEGINS, Group, index_page
     from dispatchviz.outputs.written_files import check_place, write_bytes, writing
 
     own = [Path(source) for source in sources if _is_lesson(source)]
     programs = [source for source in dict.fromkeys(sources) if not _is_lesson(source)]
     with writing(folder):
-        for inner in (PROGRAMS, LESSONS):
+        for inner in (PROGRAMS, LESSONS, MISCONCEPTIONS) if lessons else (PROGRAMS, LESSONS):
             (folder / inner).mkdir(parents=True, exist_ok=True)
     check_place(str(folder / LIST), "list of a gallery", BEGINS.search)
     written = [*_programs(programs, Wanted(folder, engine, cuda))]
     groups = (
         Group("Programs", "", [entry for entry, _ in written]),
-        Group("Your lessons", "", [*_lessons(own, folder)]),
-        Group("Lessons", COURSE, [*_lessons(shipped_lessons() if lessons else (), folder)]),
+        Group("Your lessons", "", [*_lessons(own, folder, LESSONS)]),
+        Group("Lessons", COURSE, [*_lessons(shipped_lessons() if lessons else (), folder, LESSONS)]),
+        Group("Misconceptions", BELIEFS, [*_lessons(misconceptions() if lessons else (), folder, MISCONCEPTIONS)]),
     )
     write_bytes(folder / LIST, index_page([group for group in groups if group.entries]))
     print_lines([f"{folder / LIST} written"])
@@ -76,6 +77,7 @@ def gallery_command(
 
 
 COURSE = "A lesson asks before it answers. Take them in this order, or choose one."
+BELIEFS = "Each page refutes one wrong belief about PyTorch, with a step of a short program."
 
 
 def _is_lesson(source: str) -> bool:
@@ -142,7 +144,7 @@ def _write_page(file: Path, trace: Trace, guide: Guide | None = None) -> None:
     print_lines([f"{file} written"])
 
 
-def _lessons(files: Sequence[Path], folder: Path) -> Iterator[Entry]:
+def _lessons(files: Sequence[Path], folder: Path, within: str) -> Iterator[Entry]:
     """Write the page of each lesson. Yield its entry."""
     from dispatchviz.cli.lesson_show import guided
     from dispatchviz.lessons.lesson_file import read_lesson
@@ -150,7 +152,7 @@ def _lessons(files: Sequence[Path], folder: Path) -> Iterator[Entry]:
 
     for path in files:
         lesson = read_lesson(path)
-        file = f"{LESSONS}/{lesson.name}.html"
+        file = f"{within}/{lesson.name}.html"
         guide, trace = guided(lesson)
         _write_page(folder / file, trace, guide)
         yield Entry(file, lesson.title, lesson.summary)

@@ -11,7 +11,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.explain.predictions.prediction import Kind, Prediction
 from dispatchviz.explain.trace_index.enclosing_steps import user_stack
-from dispatchviz.lessons.catalog import all_lessons
+from dispatchviz.lessons.catalog import all_lessons, misconceptions
 from dispatchviz.lessons.guide import Guide, Place
 from dispatchviz.lessons.lesson_file import read_lesson
 from dispatchviz.lessons.passages import LessonError, Passage
@@ -63,10 +63,14 @@ def check(trace):
 
 
 def listed(folder: Path | None) -> list[str]:
-    """Return a line for each lesson: its number, name and title."""
+    """Return a line for each lesson: its number, name and title. The lessons about misconceptions are a group."""
     lessons = [read_lesson(path) for path in all_lessons(folder)]
     width = max((len(lesson.name) for lesson in lessons), default=0)
-    return [f"{number:>2}  {lesson.name:<{width}}  {lesson.title}" for number, lesson in enumerate(lessons, 1)]
+    lines = [f"{number:>2}  {lesson.name:<{width}}  {lesson.title}" for number, lesson in enumerate(lessons, 1)]
+    if folder is not None:
+        return lines
+    begin = len(lines) - len(misconceptions())
+    return [*lines[:begin], "", "One misconception each:", *lines[begin:]]
 
 
 def write_new(file: Path) -> None:

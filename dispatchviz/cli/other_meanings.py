@@ -22,7 +22,7 @@ def _meanings(word: str) -> Iterator[tuple[str, str]]:
     from dispatchviz.core.table.pytorch_registrations import pytorch_operators
     from dispatchviz.explain.cells.operator_names import means_one
     from dispatchviz.explain.keys.key_names import known_key
-    from dispatchviz.foundation.shipped_examples import LESSONS, examples, names_example
+    from dispatchviz.foundation.shipped_examples import LESSONS, MISCONCEPTIONS, examples, names_example
     from dispatchviz.outputs.formats import suffix_of
     from dispatchviz.outputs.trace_files import TRACES
 
@@ -35,7 +35,7 @@ def _meanings(word: str) -> Iterator[tuple[str, str]]:
         yield "an example program", "run"
     if known_key(word) is not None:
         yield "a dispatch key", "keys"
-    if f"{LESSONS}/{word}" in {example.name for example in examples()}:
+    if {f"{LESSONS}/{word}", f"{MISCONCEPTIONS}/{word}"} & {example.name for example in examples()}:
         yield "a lesson", "lesson"
     if word.strip() and means_one(word, pytorch_operators()):
         yield "an operator", "table"

@@ -16,6 +16,8 @@ from typing import NamedTuple
 FOLDER = "examples"
 LESSONS = "lessons"
 """The folder of the lessons in ``examples``."""
+MISCONCEPTIONS = "misconceptions"
+"""The folder of the lessons that ask about one misconception each."""
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -87,7 +89,8 @@ def names_example(script: str) -> bool:
 
 def is_lesson(script: Path) -> bool:
     """Return whether a script that names an example is one of the lessons."""
-    return script.parent == Path(FOLDER, LESSONS) or script.parent == folder() / LESSONS
+    lessons = (LESSONS, MISCONCEPTIONS)
+    return script.parent in [Path(top, each) for top in (FOLDER, folder()) for each in lessons]
 
 
 def script_of(path: Path) -> str:

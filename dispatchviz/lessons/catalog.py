@@ -1,4 +1,4 @@
-"""The list of lessons: the shipped ones in teaching order, and those in a teacher's folder."""
+"""The list of lessons: the shipped ones in teaching order, those about misconceptions, those in a teacher's folder."""
 
 from __future__ import annotations
 
@@ -14,8 +14,16 @@ from dispatchviz.lessons.passages import LessonError
 
 def shipped_lessons() -> tuple[Path, ...]:
     """Return the files of the shipped lessons, in order."""
-    own = (each for each in shipped_examples.examples() if each.name.startswith(f"{shipped_examples.LESSONS}/"))
-    return tuple(each.path for each in own)
+    return _shipped(shipped_examples.LESSONS)
+
+
+def misconceptions() -> tuple[Path, ...]:
+    """Return the files of the shipped lessons that ask about one misconception each, in order."""
+    return _shipped(shipped_examples.MISCONCEPTIONS)
+
+
+def _shipped(folder: str) -> tuple[Path, ...]:
+    return tuple(each.path for each in shipped_examples.examples() if each.name.startswith(f"{folder}/"))
 
 
 def lessons_in(folder: Path) -> tuple[Path, ...]:
@@ -50,8 +58,8 @@ _MARKS = re.compile(r"^#\s*(stop|predict):", re.MULTILINE)
 
 
 def all_lessons(folder: Path | None) -> tuple[Path, ...]:
-    """Return the lessons of a folder; without a folder the shipped ones."""
-    return shipped_lessons() if folder is None else lessons_in(folder)
+    """Return the lessons of a folder; without a folder the shipped ones, and then those about misconceptions."""
+    return (*shipped_lessons(), *misconceptions()) if folder is None else lessons_in(folder)
 
 
 def lesson_named(name: str, folder: Path | None) -> Lesson:
@@ -73,19 +81,21 @@ def lesson_named(name: str, folder: Path | None) -> Lesson:
 
 def word_of(lesson: Lesson) -> str:
     """Return the word that names a lesson in a command: its name if it ships, else its file."""
-    return lesson.name if lesson.path in shipped_lessons() else lesson.path.name
+    return lesson.name if lesson.path in all_lessons(None) else lesson.path.name
 
 
 def lesson_after(lesson: Lesson) -> str:
     """Return the word that names the next lesson: a name, or a file for a teacher's folder; empty after the last
     one.
     """
-    shipped, path = shipped_lessons(), lesson.path.resolve()
-    files = shipped if path in [each.resolve() for each in shipped] else _found(lesson.path.parent)
+    path = lesson.path.resolve()
+    groups = (shipped_lessons(), misconceptions())
+    shipped = next((files for files in groups if path in [each.resolve() for each in files]), None)
+    files = _found(lesson.path.parent) if shipped is None else shipped
     at = next((at for at, each in enumerate(files, 1) if each.resolve() == path), len(files))
     if at == len(files):
         return ""
-    return files[at].stem if files is shipped else str(files[at])
+    return str(files[at]) if shipped is None else files[at].stem
 
 
 def _meant(name: str, names: Sequence[str]) -> str:

@@ -44,6 +44,7 @@ PARTS = {
         "how-to/record-a-part",
         "how-to/share",
         "questions",
+        "misconceptions",
         "how-to/lessons",
         "how-to/ranks",
         "how-to/many-traces",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from scripts.docs import commands_page, glossary_page, messages_page, pictures
+from scripts.docs import commands_page, glossary_page, messages_page, misconceptions_page, pictures
 from scripts.docs.page_runs import PageError, pages, with_outputs
 from scripts.docs.python_pages import FOLDER, python_page, testing_page
 
@@ -17,6 +17,7 @@ READ_OFF = {
     glossary_page.PAGE: glossary_page.page,
     commands_page.PAGE: commands_page.page,
     messages_page.PAGE: messages_page.messages_page,
+    misconceptions_page.PAGE: misconceptions_page.page,
     FOLDER / "python.md": python_page,
     FOLDER / "testing.md": testing_page,
 }
@@ -29,7 +30,7 @@ def main(asked: list[str]) -> None:
             path.write_text(text(), "utf-8")
     if not asked:
         pictures.write()
-    for path in map(Path, asked) if asked else pages():
+    for path in (path for path in map(Path, asked) if path.absolute() not in READ_OFF) if asked else pages():
         written = path.read_text("utf-8")
         try:
             text_now = with_outputs(written)

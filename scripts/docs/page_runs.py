@@ -65,8 +65,13 @@ class Part(NamedTuple):
         chosen = [k for k, line in enumerate(lines) if self.begin in line and not (self.begin and _is_reason(line))]
         if self.end:
             chosen = list(range(first, _first(lines, self.end, first + 1)))
-        around = itertools.pairwise([-1, *chosen, len(lines)])
-        return [row for before, at in around for row in (["..."] * (at > before + 1) + lines[at : at + 1])]
+        return excerpt(lines, chosen)
+
+
+def excerpt(lines: list[str], chosen: list[int]) -> list[str]:
+    """Return the chosen lines, with ``...`` for lines that are left out."""
+    around = itertools.pairwise([-1, *chosen, len(lines)])
+    return [row for before, at in around for row in (["..."] * (at > before + 1) + lines[at : at + 1])]
 
 
 def _is_reason(line: str) -> bool:

@@ -16,7 +16,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.predictions.prediction import Prediction
-from dispatchviz.lessons.catalog import lesson_named, shipped_lessons
+from dispatchviz.lessons.catalog import all_lessons, lesson_named
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import read_lesson
 from dispatchviz.lessons.stops import step_named
@@ -127,7 +127,7 @@ def test_sentence_does_not_name_the_key_of_the_next_call() -> None:
     assert not hides_sentence(Cursor(trace, kernel - 1).asked_ahead(asked, ""))
 
 
-@pytest.mark.parametrize("path", shipped_lessons(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", all_lessons(None), ids=lambda path: path.stem)
 def test_rows_hide_every_outcome_after_the_question(path: str) -> None:
     of = guide(read_lesson(path).name)  # type: ignore[arg-type]
     for asked in of.questions.values():
@@ -240,7 +240,7 @@ async def test_ended_predict_mode_asks_nothing_more() -> None:
 # -- the hand-out ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", shipped_lessons(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", all_lessons(None), ids=lambda path: path.stem)
 def test_hand_out_has_answers_on_their_own_page(path: str) -> None:
     of = guide(read_lesson(path).name)  # type: ignore[arg-type]
     pages = "\n".join(hand_out(of, of.trace, paper=True)).split(f"\n{PAGE_BREAK}\n")

@@ -81,10 +81,12 @@ async def test_list_moves_by_rows_pages_and_groups() -> None:
         await reader.press("tab")
         assert chosen(reader) == "forum", "the program without the lesson"
         await reader.press("tab")
+        assert chosen(reader) == "requires_grad_keys", "the first misconception"
+        await reader.press("tab")
         assert chosen(reader) == "add"
         await reader.press("tab")
         assert chosen(reader) == "convnet"
-        await reader.press("shift+tab", "shift+tab", "shift+tab")
+        await reader.press("shift+tab", "shift+tab", "shift+tab", "shift+tab")
         assert chosen(reader) == SECOND
         await reader.press("G")
         assert chosen(reader) == "run"

@@ -39,7 +39,9 @@ EXCEPTIONS = {
 """The programs with a correct alarm: its kind, and why the program is written that way."""
 
 NAMES = [name for name in PROGRAMS if name not in EXCEPTIONS]
-FILES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "examples").rglob("*.py"))
+MISTAKE = "examples/misconceptions/data_write.py"
+"""The example that writes through ``.data`` on purpose."""
+FILES = sorted({str(path.relative_to(ROOT)) for path in (ROOT / "examples").rglob("*.py")} - {MISTAKE})
 OF_TORCH = sorted(path for path in FILES if path.startswith(("examples/training/", "examples/lessons/")))
 
 
@@ -63,6 +65,11 @@ def test_listed_exception_has_its_diagnosis(name: str) -> None:
 @pytest.mark.parametrize("file", some(FILES, 6))
 def test_example_has_no_diagnosis(file: str) -> None:
     assert alarms((ROOT / file).read_text("utf-8")) == []
+
+
+def test_example_with_a_silent_mistake_has_its_diagnosis() -> None:
+    [(kind, _)] = alarms((ROOT / MISTAKE).read_text("utf-8"))
+    assert kind == "write through .data to a saved tensor"
 
 
 @pytest.mark.torch
