@@ -22,7 +22,7 @@ OPTION = "--gallery"
 LIST = "index.html"
 """The name of the page that lists the others, which a host shows for the folder."""
 
-PROGRAMS, LESSONS, MISCONCEPTIONS = "programs", "lessons", "misconceptions"
+PROGRAMS, OWN, LESSONS, MISCONCEPTIONS = "programs", "own", "lessons", "misconceptions"
 """The folders of the pages."""
 
 
@@ -61,13 +61,12 @@ def gallery_command(
     own = [Path(source) for source in sources if _is_lesson(source)]
     programs = [source for source in dict.fromkeys(sources) if not _is_lesson(source)]
     with writing(folder):
-        for inner in (PROGRAMS, LESSONS, MISCONCEPTIONS) if lessons else (PROGRAMS, LESSONS):
-            (folder / inner).mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     check_place(str(folder / LIST), "list of a gallery", BEGINS.search)
     written = [*_programs(programs, Wanted(folder, engine, cuda))]
     groups = (
         Group("Programs", "", [entry for entry, _ in written]),
-        Group("Your lessons", "", [*_lessons(own, folder, LESSONS)]),
+        Group("Your lessons", "", [*_lessons(own, folder, OWN)]),
         Group("Lessons", COURSE, [*_lessons(shipped_lessons() if lessons else (), folder, LESSONS)]),
         Group("Misconceptions", BELIEFS, [*_lessons(misconceptions() if lessons else (), folder, MISCONCEPTIONS)]),
     )
@@ -137,8 +136,10 @@ def _write_page(file: Path, trace: Trace, guide: Guide | None = None) -> None:
     from dispatchviz.outputs.page.format import check_page
     from dispatchviz.outputs.page.player_page import player_page
     from dispatchviz.outputs.without_folders import without_folders
-    from dispatchviz.outputs.written_files import write_bytes
+    from dispatchviz.outputs.written_files import write_bytes, writing
 
+    with writing(file.parent):
+        file.parent.mkdir(exist_ok=True)
     check_page(str(file))
     write_bytes(file, player_page(without_folders(trace), guide))
     print_lines([f"{file} written"])

@@ -52,7 +52,7 @@ def test_folder_has_a_page_of_each_source_and_a_list(tmp_path: Path, sources: li
         "programs/forum.html": "<code>forum.py</code>",
         "programs/net.html": "<code>net.py</code>",
         "programs/net-2.html": "<code>net.py</code>",
-        "lessons/own.html": "What does <code>mul</code> record?",
+        "own/own.html": "What does <code>mul</code> record?",
     }
     assert all((site / file).is_file() for file in links(site / "index.html"))
     text = (site / "index.html").read_text()
