@@ -34,21 +34,21 @@ z.backward()
 #
 # ## Run
 #
-# predict: run SinBackward0
-# Backward does not know of the checkpoint. It begins with the last Node, as always.
-#
-# stop: second printed "block runs"
-# ask: How many times will `block` have run when `backward` returns?
-# - 1: only in the forward
-#   Then SinBackward0 would have no `h`.
+# stop: `z.backward()`
+# ask: How many times will `block` have run when this line is done?
 # - 2: once more for all its Nodes
 # - 3: once more for each of its Nodes
 #   The second run fills the holders of all Nodes at once.
 # answer: count('printed "block runs"') -> 2
-# because: SinBackward0 asks for `h`. The unpack hook of its holder runs the block again, which fills
-# the holder of ExpBackward0, too.
+# because: The first Node that asks for its tensor runs the block again, and that serves the other Node,
+# too.
 #
-# Look at pane 4: `block` now runs within backward, below SinBackward0.
+# predict: run SinBackward0
+# The order is the same as without `checkpoint`. But this Node needs `h`, and its holder is empty.
+#
+# stop: second printed "block runs"
+# The unpack hook of the holder runs the block again. Look at pane 4: `block` is called within
+# `backward`, from SinBackward0.
 #
 # ## Investigate
 #
@@ -72,7 +72,7 @@ z.backward()
 #
 # stop: x.grad
 # The gradient is the same as without `checkpoint`. The price is time: nearly a second forward of the
-# block. The gain is memory: the tensors of only one block exist at a time.
+# block. The gain is memory. If a model has many blocks, the inner tensors of only one exist at a time.
 #
 # ## Modify
 #

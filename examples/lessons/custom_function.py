@@ -35,7 +35,7 @@ z = x.round()
 #   `div`, `round` and `mul` would be recorded outside of a Function.
 # - none
 #   Then `backward` would raise an error. It does not.
-# answer: "one" if node("RoundedBackward").next[0].name == "AccumulateGrad" else "three"
+# answer: "one" if node("RoundedBackward").next[0].name == "AccumulateGrad" else "three" -> one
 # because: The whole Function is one Node, named after its class.
 #
 # The Node exists before your forward runs. It already has its edge to `x`.
@@ -71,10 +71,10 @@ z = x.round()
 # stop: event GradientCaptured
 # ask: `x.round()` has PyTorch's own formula. What is `slope`?
 # answer: slope -> [0, 0]
-# because: Between two steps the result does not change, so the derivative is 0.
+# because: If `x` moves a little, the rounded numbers stay the same. So the derivative is 0.
 #
-# Pane 6 shows this graph: RoundBackward0 is between `z` and `x`. A model with this call would get no
-# gradient at all.
+# Pane 6 shows this graph: RoundBackward0 is between `z` and `x`. All that comes before this call in a
+# model would get the gradient 0.
 #
 # ## Modify
 #

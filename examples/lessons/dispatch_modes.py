@@ -32,7 +32,7 @@ with Listening() as mode:
 # stop: `y = torch.nn.functional.linear`
 # ask: Which is the first operator that the mode sees?
 # - aten.linear.default
-#   `linear` has a composite kernel, which is not so far down.
+#   `linear` is split up above the mode.
 # - aten.matmul.default
 #   `matmul` comes second, and it is composite, too.
 # - aten.t.default

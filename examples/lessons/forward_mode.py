@@ -71,8 +71,8 @@ after = forward_ad.unpack_dual(z).tangent
 #
 # ## Modify
 #
-# Go to the line `x = torch.tensor` and press `W`: switch `requires_grad` of `x` on. Which Nodes are
-# created now, and which tangents? Then take the direction [1, 1, 1] in a copy of the program.
+# Go to the line of `make_dual` and press `W`: switch `requires_grad` of `x` on. Which Nodes are created
+# now, and which tangents? Then take the direction [1, 1, 1] in a copy of the program.
 #
 # ## Make
 #

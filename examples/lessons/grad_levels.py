@@ -71,10 +71,12 @@ second = torch.func.grad(torch.func.grad(square))(x)
 # answer: x.grad -> None
 # because: `x` itself never required grad. The wrappers did, and they are gone.
 #
+# The results are returned: `first` is 6, and `second` is 2.
+#
 # ## Modify
 #
-# Call `torch.func.grad(square)(x)` with an `x` that requires grad, in a copy of the program. Does the
-# result have a `grad_fn`? At which level is its Node?
+# Go to the line of `first` and press `W`: switch `requires_grad` of `x` on. Does `first` have a
+# `grad_fn` now? How many Nodes does the one `t * t` get, and at which levels?
 #
 # ## Make
 #

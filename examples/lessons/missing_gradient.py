@@ -21,8 +21,8 @@ optimizer.zero_grad()
 
 # ## Predict
 #
-# Read the program, and write down for `x`, `w`, `a`, `b` and `c`: has it a gradient after the line
-# `y.sum().backward()`?
+# Read the program, and write down for `x`, `w`, `a`, `b` and `c`: does it have a gradient after
+# the line `y.sum().backward()`?
 #
 # stop: w's Node
 # ask: `w` requires grad. Is it a leaf?
@@ -38,8 +38,8 @@ optimizer.zero_grad()
 #
 # predict: event NoNodeMade in `k = b * 2`
 # The second cause is a cut: no path leads from the loss to `b`. `k` is like a constant. Inference
-# mode, `.item()`, `.numpy()`, and `torch.tensor(b)` cut the path as well, and so do operators without a
-# derivative, such as `argmax`.
+# mode, `.item()`, and `torch.tensor(b)` cut the path as well. So do operators without a derivative, such
+# as `argmax`, and a custom Function whose `backward` returns None.
 #
 # stop: event NoNodeMade in `a.detach()`
 # This is a cut on purpose. `.data` cuts in the same way.
@@ -54,7 +54,8 @@ optimizer.zero_grad()
 # answer: x.grad -> None
 # because: `torch.autograd.grad` returns gradients and writes no `.grad`.
 #
-# The third cause: another function, or `backward(inputs=...)` for other tensors, or no backward at all.
+# The third cause: `backward` has not written it. The program has called `grad`, or `backward(inputs=...)`
+# for other tensors, or nothing at all.
 #
 # stop: second event BackwardStarted
 # ask: Which of `x`, `a`, `b` and `c` have a gradient after this backward?
@@ -63,7 +64,7 @@ optimizer.zero_grad()
 #   `a.detach()` is in the product, and no path leads from it to `a`.
 # - x, a, b and c: all are leaves that require grad
 #   A leaf gets a gradient only if a path leads to it.
-# answer: "only x" if x.grad is not None and all(t.grad is None for t in [a, b, c]) else "x and a"
+# answer: "only x" if x.grad is not None and all(t.grad is None for t in [a, b, c]) else "x and a" -> only x
 # because: The paths to `a` and `b` are cut, and `c` is not used at all.
 #
 # `c` shows the fourth cause: the loss does not depend on it. A layer that `forward` does not call has
@@ -153,6 +154,18 @@ def facts_of_cuts():
         assert not torch.tensor(b).requires_grad
     with torch.inference_mode():
         assert not (b * 2).requires_grad
+
+    class Cut(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return None
+
+    Cut.apply(b).sum().backward()
+    assert b.grad is None
     used, other = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     (used * other).sum().backward(inputs=[used])
     assert used.grad is not None

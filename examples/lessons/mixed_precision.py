@@ -1,6 +1,6 @@
 # # Why does mixed precision scale the loss?
 #
-# Under autocast, matrix products run in float16: half the memory, and much faster on a GPU. But the
+# Under autocast, matrix products run in float16: half the memory, and often much faster on a GPU. But the
 # smallest positive number of float16 is 6e-8, and gradients are often smaller. What happens to them?
 # And why does it help to multiply the loss by 65536?
 
@@ -28,6 +28,7 @@ w.grad = None
 # - both float32
 #   `mm` is on autocast's list of operators that run in float16.
 # answer: "y float16, w float32" if y.dtype == torch.float16 and w.dtype == torch.float32 else "both"
+#     -> y float16, w float32
 # because: Autocast has cast `x` and `w` for this call. The casts are new tensors.
 #
 # The cast of `w` has a Node, which leads to the float32 `w`.
@@ -58,7 +59,7 @@ w.grad = None
 # - 0
 #   All gradients on the way are 65536 times larger, so none is too small.
 # - about 1e-09
-# answer: "about 1e-09" if 9e-10 < w.grad.item() / 65536 < 1.1e-9 else "0"
+# answer: "about 1e-09" if 9e-10 < w.grad.item() / 65536 < 1.1e-9 else "0" -> about 1e-09
 # because: A factor of the loss is a factor of every gradient, and here it keeps them in the range of
 # float16.
 #
@@ -77,8 +78,8 @@ w.grad = None
 #
 # ## Make
 #
-# Write the step with a `torch.amp.GradScaler("cpu")` named `scaler` and SGD: `scaler.scale(loss)
-# .backward()`, `scaler.unscale_(optimizer)`, `scaler.step(optimizer)`, `scaler.update()`. Check that
+# Write the step with SGD and a `torch.amp.GradScaler("cpu")` named `scaler`. The order is
+# `scaler.scale(loss).backward()`, `scaler.unscale_(optimizer)`, `scaler.step(optimizer)`. Check that
 # `w.grad` is about 1e-9. Then multiply the loss by `float("inf")`. Is `w` changed?
 
 

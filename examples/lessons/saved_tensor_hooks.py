@@ -3,7 +3,7 @@
 # Between forward and backward, saved tensors take most of the memory of a training step. Two hooks
 # of yours can change what is kept. Autograd gives each tensor that it saves to `pack` and keeps what
 # `pack` returns. `unpack` gets that back and returns a tensor. Here `pack` keeps half of the bytes.
-# What does that change in the gradient, and what does it no longer detect?
+# When do the two run, and what do they change in backward?
 
 import torch
 
@@ -32,10 +32,6 @@ z.sum().backward()
 # `pack` runs within the call of `exp`, with grad mode off. So it may call any operator without an
 # effect on the graph.
 #
-# stop: event VariableSaved
-# The Node keeps what `pack` has returned: float16, so 2000 bytes in place of 4000. `y` itself is
-# float32, as before.
-#
 # stop: z's Node
 # ask: How many times has `pack` run after this line?
 # - 1: for `exp` alone
@@ -53,13 +49,13 @@ z.sum().backward()
 # - an error: the saved tensor was modified by an inplace operation
 #   That is the answer without hooks.
 # - no error
-# answer: "an error" if x.grad is None else "no error"
+# answer: "an error" if x.grad is None else "no error" -> no error
 # because: Autograd compares versions only of tensors that it keeps itself. Here it keeps the object of
 # `pack`, and it trusts you.
 #
 # stop: last event SavedTensorHookRan
-# `unpack` runs when the Node needs its saved tensor, long after the block has ended. Each saved tensor
-# has its own hooks.
+# `unpack` runs when the Node needs its saved tensor, long after the block has ended. The saved tensor
+# has kept its hook.
 #
 # ## Investigate
 #
@@ -75,10 +71,15 @@ z.sum().backward()
 #
 # Nothing warns about that. You choose how much of a gradient you trade for memory.
 #
+# stop: event VariableSaved
+# This is what you get for it: the Node keeps float16, so 2000 bytes in place of 4000. `y` itself is
+# float32, as before.
+#
 # ## Modify
 #
-# Let `pack` return `tensor` and `unpack` return `kept` in a copy of the program. Guess first: is there
-# an error? What is `x.grad[0]`? Then press `W` at the line `y.add_(1)` and leave it out.
+# Go to the line `y.add_(1)` and press `W`: leave it out. Does `x.grad` change? Then let `pack` return
+# `tensor` and `unpack` return `kept` in a copy of the program. Guess first: is there an error? What is
+# `x.grad[0]`?
 #
 # ## Make
 #

@@ -42,12 +42,8 @@ y.sum().backward()
 # This key is above autograd. Its kernel takes a snapshot of the thread's key sets, and redispatches.
 #
 # stop: Node MulBackward0
-# ask: Will autograd record a Node for `x * 3`?
-# answer: y.grad_fn is not None -> yes
-# because: AutogradCPU comes next. Its kernel sees a tensor that requires grad, and does not ask where the
-# numbers are.
-#
-# The Node is MulBackward0, as for any tensor.
+# AutogradCPU comes next. Its kernel sees a tensor that requires grad, and does not ask where the numbers
+# are. So it records a Node, as for any tensor.
 #
 # predict: redispatch mul to Python
 # Below autograd, Python is above CPU. So the kernel for CPU is not called with `x`, which has no
@@ -59,8 +55,13 @@ y.sum().backward()
 # Your method gets the operator and the arguments. It replaces each `Holding` by the tensor that it
 # holds, and calls the operator again. That tensor is an ordinary one, so its call goes to the CPU.
 #
-# stop: second event KeySetChanged
-# The method wraps the result, or `y` would be an ordinary tensor. Autograd then sets its `grad_fn`.
+# stop: event HistorySet in `y = x * 3`
+# ask: The method has wrapped the result, and `y` gets a `grad_fn`. Does the tensor inside, `y.held`, have
+# one?
+# answer: y.held.grad_fn is not None -> no
+# because: The calls of the method are below autograd, so they are not recorded.
+#
+# There is one graph, and it consists of the outer tensors.
 #
 # ## Investigate
 #
@@ -69,7 +70,7 @@ y.sum().backward()
 # - Tensor
 #   The calls of the formulas also pass `__torch_dispatch__`, which wraps their results.
 # - Holding
-# answer: "Holding" if isinstance(x.grad, Holding) else "Tensor"
+# answer: "Holding" if isinstance(x.grad, Holding) else "Tensor" -> Holding
 # because: Formulas call operators on the gradients, and these are of the class, too.
 #
 # stop: third event TorchDispatchEntered

@@ -19,13 +19,15 @@ from dispatchviz.cli.lesson_texts import DOTS, NEW, _asks, _code, _plain, hand_o
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.what_if.offered_changes import offered_changes
 from dispatchviz.explain.predictions.prediction import Choice, Prediction
-from dispatchviz.explain.predictions.trace_predictions import prediction_at
 from dispatchviz.foundation import shipped_examples
+from dispatchviz.lessons.asked.own_questions import own_questions
+from dispatchviz.lessons.asked.question_text import QuestionError, WrittenQuestion
 from dispatchviz.lessons.catalog import lesson_after, lesson_named, lessons_in, shipped_lessons
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import Lesson, read_lesson
 from dispatchviz.lessons.passages import LessonError
 from dispatchviz.lessons.stops import FORMS, step_named
+from dispatchviz.running.engines import engine_named
 from dispatchviz.tui.commands.moves import move
 from dispatchviz.tui.commands.predicting import answered, masked
 from dispatchviz.views.lesson_rows import said
@@ -71,7 +73,8 @@ def _shown(of: Session, update: Update) -> Update:
 
 
 def _choice(asked: Prediction, right: bool) -> Choice:
-    return asked.right if right else next(choice for choice in asked.choices if choice != asked.right)
+    wrong = (choice for choice in asked.choices if choice != asked.right)
+    return asked.right if right else next(wrong, Choice("a typed answer", ""))
 
 
 def _text(of: Session) -> str:
@@ -140,13 +143,13 @@ def test_a_hand_out_is_read_on_paper(path: Path) -> None:
     source = path.read_text("utf-8").split("\n")
     assert all(source[int(number) - 1] == line for number, line in (row.lstrip().split("  ", 1) for row in rows))
     assert "\n\n```\n" not in text, "no blank line before the end of the program"
-    asked = [prediction_at(trace, place.step) for place in Guide(lesson, trace).places if place.asks]
-    lists = [unescape(part) for part in re.findall(r"<[ou]l>\n(.*?)</[ou]l>", html, re.DOTALL)]
+    asked = list(Guide(lesson, trace).questions.values())
+    found = re.findall(r"<[ou]l>\n(.*?)</[ou]l>", html, re.DOTALL)
+    lists = [unescape(re.sub("</?code>", "`", part)) for part in found]
     wanted = []
     for each in asked:
-        assert each is not None
         wanted += [_items("", each.known)] if each.known else []
-        wanted.append(_items("☐ ", [choice.text for choice in each.choices]))
+        wanted += [_items("☐ ", [choice.text for choice in each.choices])] if each.choices else []
     assert [part for part in lists if part in wanted] == wanted, "what is known and the choices are lists of their own"
     assert not re.search(r"<em>|<strong>(?!Question \d|\d\. )", html), "no name is taken for a mark of Markdown"
     questions, _, answers = html.partition('<div style="break-before: page"></div>\n<h2>Answers</h2>')
@@ -205,9 +208,15 @@ TRIED = {
     "engine": ["`b = x * w`|requires_grad w off"],
     "pruning": ["`h = x * x`|requires_grad x off"],
     "stealing": ["`y.sum().backward()`|dtype float64 y"],
+    "missing_gradient": ["`k = b * 2`|enable_grad"],
     "hooks": ["`return gradient * 10`|enable_grad"],
     "double_backward": ["`first`|no_grad"],
+    "custom_function": ["`y = Rounded.apply`|no_grad"],
     "saved_tensors": ["`y.add_(1)`|no_grad"],
+    "saved_tensor_hooks": ["`y.add_(1)`|skip"],
+    "forward_mode": ["`dual = forward_ad`|requires_grad x"],
+    "grad_levels": ["`first = `|requires_grad x"],
+    "dispatch_modes": ["`y = torch.nn`|inference_mode"],
     "streams": ["`_set_sequence_nr`|skip"],
     "call_stack": ["`torch.add`|no_grad", "`torch.add`|inference_mode"],
     "then_and_now": ["`z = `|no_grad"],
@@ -235,6 +244,32 @@ def test_the_facts_of_a_lesson_are_pytorchs(path: Path) -> None:
     facts = names["facts"]
     assert callable(facts)
     facts()
+
+
+def _own(path: Path) -> list[WrittenQuestion]:
+    return [passage.question for passage in read_lesson(path).passages if passage.question is not None]
+
+
+@pytest.mark.parametrize("path", LESSONS)
+def test_own_questions_of_a_lesson_state_their_answers(path: Path) -> None:
+    assert all(question.stated for question in _own(path))
+
+
+_FROM_TRACE = re.compile(r"\b(node|happens|count|step|keys?|printed)\(")
+TRACED = [path for path in shipped_lessons() if any(_FROM_TRACE.search(each.answer) for each in _own(path))]
+"""The lessons with an answer from the trace. ``facts`` has the values that other answers read."""
+
+
+@pytest.mark.long
+@pytest.mark.torch
+@pytest.mark.parametrize("path", TRACED, ids=[path.stem for path in TRACED])
+def test_the_stated_answers_of_a_lesson_are_pytorchs(path: Path) -> None:
+    """A recording does not have every step of the model, so some questions cannot be asked there."""
+    pytest.importorskip("torch")
+    lesson = read_lesson(path)
+    asked = own_questions(lesson, run_lesson(lesson, "torch").trace, engine_named("torch"))
+    assert asked
+    assert [str(each) for each in asked.values() if isinstance(each, QuestionError)] == []
 
 
 def test_the_order_is_that_of_the_page_of_examples() -> None:
