@@ -120,7 +120,7 @@ def facts_of_when():
         seen.append(("unpack", kept.nbytes))
         return kept.float()
 
-    x, y, z = facts_hooked(pack, unpack)
+    _, y, z = facts_hooked(pack, unpack)
     assert seen == [("pack", 4000, False)], "exp saves its result, the addition saves nothing"
     z.backward(retain_graph=True)
     assert seen[1:] == [("unpack", 2000)], "outside of the block"

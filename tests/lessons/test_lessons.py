@@ -217,6 +217,7 @@ TRIED = {
     "forward_mode": ["`dual = forward_ad`|requires_grad x"],
     "grad_levels": ["`first = `|requires_grad x"],
     "dispatch_modes": ["`y = torch.nn`|inference_mode"],
+    "encoder_layer": ["`z = layer(x)`|enable_grad"],
     "streams": ["`_set_sequence_nr`|skip"],
     "call_stack": ["`torch.add`|no_grad", "`torch.add`|inference_mode"],
     "then_and_now": ["`z = `|no_grad"],
