@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +10,7 @@ import click
 from dispatchviz.cli import completion
 
 if TYPE_CHECKING:
+    from dispatchviz.cli.check_log_table import Graded
     from dispatchviz.testing.expected_log import Line
     from dispatchviz.testing.marking import Mark
     from dispatchviz.trace import Trace
@@ -28,9 +29,15 @@ NOT_ALL_HOLD = 1
     help="Use this answer file: one expectation per line; - reads standard input.",
 )
 @click.option("--summary", is_flag=True, help="Print one line for each LOG: how many lines of FILE hold.")
+@click.option(
+    "--csv",
+    "table",
+    metavar="TABLE",
+    help="Write one table for all LOGs to TABLE: a row for each LOG, a column for each line of FILE; - prints it.",
+)
 @click.argument("logs", metavar="LOG...", nargs=-1, required=True, shell_complete=completion.traces)
-def command(expected: str, summary: bool, logs: tuple[str, ...]) -> int:
-    """Grade each LOG, a saved trace, against the answer file FILE.
+def command(expected: str, summary: bool, table: str | None, logs: tuple[str, ...]) -> int:
+    """Grade each LOG, a saved trace or a folder with saved traces, against the answer file FILE.
 
     FILE has lines of a golden log, in the order in which they must happen. Other steps may happen between them. An
     indented line must happen within the line above it. Operators that are called to print a tensor do not count.
@@ -46,26 +53,61 @@ def command(expected: str, summary: bool, logs: tuple[str, ...]) -> int:
       graph: Sum → Mul → AccumulateGrad(x)
       no copy in accumulate
 
-    Exit status: 0 if every line holds, 1 if one does not, 2 if a file cannot be read or a name does not exist.
+    Exit status: 0 if every line holds, 1 if one does not, 2 if a file cannot be read or a name does not exist. With
+    --csv, a LOG that cannot be read is a row of the table, and counts as one that does not hold.
 
     \b
     Examples:
       dispatchviz check-log forum.dvtrace --expect examples/testing/forum.txt
       dispatchviz check-log --summary forum.dvtrace --expect examples/testing/forum.txt
+      dispatchviz check-log homework/ --expect answers.txt --csv grades.csv
     """
+    from dispatchviz.cli.check_log_table import logs_in
     from dispatchviz.cli.input_source import load
     from dispatchviz.foundation.terminal_output import print_lines
     from dispatchviz.testing.expected_log import read_expected
     from dispatchviz.testing.marking import marked
 
     lines = read_expected(_text(expected), expected)
+    if table is not None:
+        return _written(table, logs, lines, expected)
     status = 0
-    for log in logs:
+    for log in logs_in(logs):
         trace = load(log)
         marks = marked(trace, lines, expected)
         print_lines(_report(log, trace, marks, summary))
         status = status if all(mark.holds for mark in marks) else NOT_ALL_HOLD
     return status
+
+
+def _written(table: str, logs: Sequence[str], lines: Sequence[Line], expected: str) -> int:
+    """Write the grades of all logs to a table, and print where; return the exit status."""
+    from dispatchviz.cli.check_log_table import check_table, logs_in, write_table
+    from dispatchviz.foundation.terminal_output import print_lines
+    from dispatchviz.outputs.written_files import STANDARD_OUTPUT
+    from dispatchviz.testing.expected_log import every
+
+    check_table(table)
+    graded = [_graded(log, lines, expected) for log in logs_in(logs)]
+    write_table(table, graded, [f"line {line.number}: {line.text.strip()}" for line in every(lines)])
+    if table != STANDARD_OUTPUT:
+        full = sum(each.holds for each in graded)
+        print_lines([f"{table} written: {full} of {len(graded)} logs fulfill all lines"])
+    return 0 if all(each.holds for each in graded) else NOT_ALL_HOLD
+
+
+def _graded(log: str, lines: Sequence[Line], expected: str) -> Graded:
+    """Grade one log. A log that cannot be read has its error instead of marks."""
+    from dispatchviz.cli.check_log_table import Graded
+    from dispatchviz.cli.input_source import load
+    from dispatchviz.core.record.trace_file import TraceError
+    from dispatchviz.testing.marking import marked
+
+    try:
+        trace = load(log)
+    except TraceError as error:
+        return Graded(log, error=str(error))
+    return Graded(log, trace.header.program, tuple(marked(trace, lines, expected)))
 
 
 def _text(file: str) -> str:

@@ -17,13 +17,18 @@ from typing import Any
 import dispatchviz.testing
 from dispatchviz.cli.recorded_values import SMALL
 from dispatchviz.core.record import events
+from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.explain.predictions.trace_predictions import prediction_at
 from dispatchviz.foundation.english import counted
 from dispatchviz.foundation.shipped_examples import script_of
+from dispatchviz.lessons.asked.expression import Expression, ExpressionError
 from dispatchviz.lessons.asked.own_questions import Asked, own_questions
 from dispatchviz.lessons.asked.question_text import QuestionError
+from dispatchviz.lessons.asked.trace_words import TraceWords
+from dispatchviz.lessons.directives import not_a_directive
 from dispatchviz.lessons.lesson_file import Lesson, read_lesson
-from dispatchviz.lessons.passages import Passage, not_a_directive
+from dispatchviz.lessons.mine.goals import reached
+from dispatchviz.lessons.passages import Passage
 from dispatchviz.lessons.stop_steps import UnknownStopError
 from dispatchviz.lessons.stops import step_named
 from dispatchviz.running.engines import engine_named
@@ -75,11 +80,13 @@ def problems(lesson: Lesson, engine: EngineName = "model") -> Iterator[Problem]:
     yield from _end(lesson, outcome)
     yield from _name(lesson)
     latest, own = -1, own_questions(lesson, outcome.trace, engine_named(engine))
+    yield from _differences(own, own_questions(lesson, outcome.trace, engine_named(engine)))
     for passage in lesson.stops:
         latest = yield from _stop(outcome.trace, passage, latest, own)
     yield from (Problem(line, not_a_directive(word, meant)) for line, word, meant in lesson.misspelled)
     if not lesson.stops:
         yield Problem(1, "the lesson has no stop, which is a line such as # stop: z's Node")
+    yield from _goals(lesson, outcome.trace)
     yield from _assertions(lesson, outcome.trace, engine)
 
 
@@ -100,6 +107,15 @@ def _name(lesson: Lesson) -> Iterator[Problem]:
         yield Problem(
             1, f"Python has a module {lesson.name}, and this file hides it from the programs beside it: rename the file"
         )
+
+
+def _differences(own: Asked, again: Asked) -> Iterator[Problem]:
+    """Yield a problem for each answer that another run of the program gives differently."""
+    for line, asked in own.items():
+        other = again[line]
+        if isinstance(asked, Prediction) and isinstance(other, Prediction) and asked.right != other.right:
+            text = f"the answer is {asked.right.text} in one run and {other.right.text} in the next"
+            yield Problem(line, f"{text}; begin the program with torch.manual_seed(0) or random.seed(0)")
 
 
 def _stop(trace: Trace, passage: Passage, latest: int, own: Asked) -> Generator[Problem, None, int]:
@@ -125,19 +141,48 @@ def _stop(trace: Trace, passage: Passage, latest: int, own: Asked) -> Generator[
     return max(latest, step)
 
 
-def _assertions(lesson: Lesson, trace: Trace, engine: EngineName) -> Iterator[Problem]:
-    """Run ``check`` on the trace and ``facts`` on the engine; yield a problem for each that fails."""
+def _goals(lesson: Lesson, trace: Trace) -> Iterator[Problem]:
+    """Yield a problem for each goal that is no expression, or one if the lesson's own program reaches all."""
+    wrong = False
+    for goal in lesson.goals:
+        try:
+            Expression(goal.text, TraceWords(trace, len(trace) - 1).functions)
+        except ExpressionError as error:
+            wrong = True
+            yield Problem(goal.line, str(error))
+    if lesson.goals and not wrong and all(goal.holds for goal in reached(lesson, trace)):
+        text = "the program of the lesson reaches all goals, so learners have nothing to change"
+        yield Problem(lesson.goals[0].line, text)
+
+
+def _names(lesson: Lesson) -> dict[str, Any]:
+    """Return the functions of a lesson's assertions, and the names that they can use."""
     names: dict[str, Any] = {name: getattr(dispatchviz.testing, name) for name in dispatchviz.testing.__all__}
     names["ev"] = events
     exec(compile(lesson.assertions, str(lesson.path), "exec"), names)
+    return names
+
+
+def check_problem(lesson: Lesson, trace: Trace) -> Problem | None:
+    """Run ``check`` of a lesson on a trace; return the problem if it fails. A lesson without ``check`` has none."""
+    names = _names(lesson)
+    if "check" not in names:
+        return None
+    TraceText.last = None
+    try:
+        names["check"](trace)
+    except Exception as error:
+        return _failed(lesson, error)
+    return None
+
+
+def _assertions(lesson: Lesson, trace: Trace, engine: EngineName) -> Iterator[Problem]:
+    """Run ``check`` on the trace and ``facts`` on the engine; yield a problem for each that fails."""
+    names = _names(lesson)
     if "check" not in names:
         yield Problem(1, "the lesson has no closing assertion: def check(trace): ...")
-    else:
-        TraceText.last = None
-        try:
-            names["check"](trace)
-        except Exception as error:
-            yield _failed(lesson, error)
+    elif (failed := check_problem(lesson, trace)) is not None:
+        yield failed
     if "facts" in names:
         outcome = run(
             str(lesson.path),

@@ -25,7 +25,7 @@ class Lessons(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Move options of a lesson from before its name to after it."""
         own = {option for parameter in show.params for option in parameter.opts if option.startswith("-")}
-        valued = {"-o", "--output", "--answers", "--folder"}
+        valued = {"-o", "--output", "--answers", "--folder", "--mine", "--hint"}
         before, moved, left = list[str](), list[str](), list(args)
         while left and left[0].startswith("-"):
             option = left.pop(0)
@@ -64,6 +64,7 @@ def command(context: click.Context, folder: Path | None) -> None:
     NAME -o FILE.md      write a hand-out
     NAME -o FILE.html    write an interactive page of it
     NAME --answers FILE  keep your answers in FILE, for results
+    NAME --mine FILE     compare your own program in FILE with the lesson's; --hint 1, 2, 3 give hints
 
     \b
     Examples:
@@ -96,14 +97,37 @@ def command(context: click.Context, folder: Path | None) -> None:
 @click.option(
     "--answers", metavar="FILE", type=click.Path(path_type=Path), help="Keep your answers in FILE, for results."
 )
+@click.option(
+    "--mine",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Report which facts and goals of the lesson hold in your program FILE. A missing FILE is written first.",
+)
+@click.option("--hint", type=click.IntRange(1, 3), metavar="1|2|3", help="With --mine, give the hints up to this one.")
 @click.pass_context
 def show(
-    context: click.Context, name: str, plain: bool, present: bool, output: str | None, answers: Path | None
+    context: click.Context,
+    name: str,
+    plain: bool,
+    present: bool,
+    output: str | None,
+    answers: Path | None,
+    mine: Path | None,
+    hint: int | None,
 ) -> int:
     """Open a lesson. Without a terminal, print its text."""
     from dispatchviz.cli.lesson_show import show_lesson
 
-    return show_lesson(_named(name, context.obj), plain, present, output, answers=answers)
+    lesson = _named(name, context.obj)
+    if mine is None:
+        if hint is not None:
+            raise click.UsageError("--hint needs your program: --mine FILE")
+        return show_lesson(lesson, plain, present, output, answers=answers)
+    from dispatchviz.cli.input_source import alone
+    from dispatchviz.cli.lesson_mine import show_mine
+
+    alone("--mine", plain=plain, present=present, output=output, answers=answers)
+    return show_mine(lesson, name, mine, hint or 0)
 
 
 def _named(name: str, folder: Path | None) -> Lesson:

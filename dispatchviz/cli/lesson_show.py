@@ -13,9 +13,10 @@ from dispatchviz.foundation.shipped_examples import script_of
 from dispatchviz.foundation.terminal_output import print_lines
 from dispatchviz.lessons.answers import KeptAnswers
 from dispatchviz.lessons.catalog import lesson_after
+from dispatchviz.lessons.directives import not_a_directive
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import Lesson
-from dispatchviz.lessons.passages import LessonError, not_a_directive
+from dispatchviz.lessons.passages import LessonError
 from dispatchviz.outputs.formats import suffix_of
 from dispatchviz.outputs.hand_out.format import HAND_OUT, HAND_OUT_MARK, check_hand_out
 from dispatchviz.outputs.page.format import PAGE, check_page

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.explain.predictions.prediction import Kind, Prediction
 from dispatchviz.explain.trace_index.enclosing_steps import user_stack
-from dispatchviz.lessons.catalog import all_lessons, shipped_lessons
+from dispatchviz.lessons.catalog import all_lessons
 from dispatchviz.lessons.guide import Guide, Place
-from dispatchviz.lessons.lesson_file import Lesson, read_lesson
+from dispatchviz.lessons.lesson_file import read_lesson
 from dispatchviz.lessons.passages import LessonError, Passage
 from dispatchviz.outputs.hand_out.marks import code as _code
 from dispatchviz.outputs.hand_out.marks import plain as _plain
@@ -46,6 +47,13 @@ y = x * 2
 # ## Modify
 #
 # Say what to change in the program, and what the change does.
+#
+# ## Make
+#
+# Say what to write. A goal must be true at the end of the reader's program. Hints go from a nudge to the answer.
+#
+# goal: y.tolist() == [3, 3]
+# hint: Which number in the program decides the value of `y`?
 
 
 def check(trace):
@@ -79,29 +87,49 @@ def write_new(file: Path) -> None:
 def hand_out(guide: Guide, trace: Trace, paper: bool = False) -> Iterator[str]:
     """Yield the lesson as Markdown: its program, its prose, and the view at each stop. The answers come last.
 
-    On paper there is space to write, and the answers start a new page.
+    On paper there is space to write, and the answers start a new page. So does each phase after one with questions,
+    because its stops show answers.
     """
     lesson = guide.lesson
     yield f"# {lesson.title}"
     yield ""
     if paper:
-        yield from (f"Name {DOTS}", "", f"On the screen: `dispatchviz lesson {_word(lesson)}`", "")
+        command = f"dispatchviz lesson {guide.word}"
+        yield from (
+            f"Name {DOTS}",
+            "",
+            f"On the screen: `{command}`, for your own program: `{command} --mine mine.py`",
+            "",
+        )
     answers: list[str] = []
-    phase, pages = "", [*_program(lesson.program)]
-    for place in guide.places:
-        if place.passage.phase or place.passage.stop:
-            yield from pages
-            pages = []
-        if place.passage.phase != phase:
-            phase = place.passage.phase
-            yield from (f"## {phase}", "")
-        yield from _place(place, trace, answers, paper)
-    yield from pages
+    program, ends_page = [*_program(lesson.program)], False
+    for phase, group in groupby(guide.places, lambda place: place.passage.phase):
+        places, before = list(group), len(answers)
+        rows = list(_phase(places, trace, answers, paper))
+        if phase or any(place.passage.stop for place in places):
+            yield from program
+            program = []
+        yield from (PAGE_BREAK, "") if ends_page else ()
+        yield from (f"## {phase}", "") if phase else ()
+        yield from rows
+        ends_page = paper and len(answers) > before
+    yield from program
     if answers:
         yield from (PAGE_BREAK, "") if paper else ()
         yield from ("## Answers", "")
         for answer in answers:
             yield from (*answer.split("\n"), "")
+
+
+def _phase(places: Iterable[Place], trace: Trace, answers: list[str], paper: bool) -> Iterator[str]:
+    """Yield the places of a phase. A stop after a question is with the answer, because it may show it."""
+    before = len(answers)
+    for place in places:
+        rows = _place(place, trace, answers, paper)
+        if len(answers) > before and place.passage.stop and place.question is None:
+            answers[-1] = "\n".join((answers[-1], "", *rows)).rstrip()
+        else:
+            yield from rows
 
 
 DOTS = "…" * 36
@@ -120,11 +148,6 @@ _REQUEST = re.compile(r"\?|\b(Draw|Guess|Write)\b")
 
 def _asks(passage: Passage) -> bool:
     return not passage.stop and (passage.phase in WRITING or bool(passage.phase and _REQUEST.search(passage.text)))
-
-
-def _word(lesson: Lesson) -> str:
-    """Return the word that names a lesson in a command: its name if it ships, else its file."""
-    return lesson.name if lesson.path in shipped_lessons() else lesson.path.name
 
 
 def _program(source: str) -> Iterator[str]:

@@ -71,6 +71,11 @@ def lesson_named(name: str, folder: Path | None) -> Lesson:
     raise LessonError(f"there is no lesson {name!r}{_meant(name, [path.stem for path in files])}")
 
 
+def word_of(lesson: Lesson) -> str:
+    """Return the word that names a lesson in a command: its name if it ships, else its file."""
+    return lesson.name if lesson.path in shipped_lessons() else lesson.path.name
+
+
 def lesson_after(lesson: Lesson) -> str:
     """Return the word that names the next lesson: a name, or a file for a teacher's folder; empty after the last
     one.

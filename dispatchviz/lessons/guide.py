@@ -14,6 +14,7 @@ from dispatchviz.explain.predictions.trace_predictions import prediction_at
 from dispatchviz.lessons.answers import KeptAnswers, LessonAnswers
 from dispatchviz.lessons.asked.own_questions import Asked, own_questions
 from dispatchviz.lessons.asked.question_text import QuestionError
+from dispatchviz.lessons.catalog import word_of
 from dispatchviz.lessons.lesson_file import Lesson
 from dispatchviz.lessons.passages import LessonError, Passage
 from dispatchviz.lessons.stops import step_named
@@ -43,6 +44,8 @@ class Guide:
         """
         self.lesson = lesson
         self.trace = trace
+        self.word = word_of(lesson)
+        """The word that names the lesson in a command."""
         self.after = after
         self.places = tuple(_places(lesson, trace))
         self.at = 0

@@ -1,4 +1,5 @@
-"""A lesson as one Python file: comments at the left margin are its prose, and the rest is the program that runs.
+"""A lesson as one Python file: comments at the left margin are its prose, and the rest is the program that runs. Other
+comments are for the author only.
 
     # # Why AutogradCUDA runs first            the title: the first heading
     # A question from PyTorch's forum ...      prose, in Markdown
@@ -24,10 +25,12 @@ import ast
 import io
 import re
 import tokenize
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dispatchviz.lessons.passages import Comments, LessonError, Passage, misspelled, not_a_directive, passages_of
+from dispatchviz.lessons.directives import Comments, misspelled, not_a_directive
+from dispatchviz.lessons.passages import Goal, LessonError, Passage, passages_of
 
 ASSERTIONS = re.compile(r"check|facts(_\w+)?")
 """The names of functions that are not part of a lesson's program."""
@@ -42,8 +45,8 @@ class Lesson:
     title: str
     passages: tuple[Passage, ...]
     program: str = field(repr=False)
-    """The source of the program, with the line numbers of the file. Lines of prose are blank, because a pane that shows
-    the program must not show the answers.
+    """The source of the program, with the line numbers of the file. It has no comments, because a pane that shows the
+    program must not show the answers.
     """
     assertions: str = field(repr=False)
     """The source of ``check``, ``facts`` and ``facts_...``, also with the line numbers of the file."""
@@ -58,6 +61,16 @@ class Lesson:
         """The first paragraph, which says what the lesson is about, as one line."""
         text = self.passages[0].text if self.passages else ""
         return " ".join(text.split("\n\n")[0].split())
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        """The expressions that must hold at the end of a learner's program."""
+        return tuple(goal for passage in self.passages for goal in passage.goals)
+
+    @property
+    def hints(self) -> tuple[str, ...]:
+        """The author's hints for learners, from a nudge to the answer."""
+        return tuple(hint for passage in self.passages for hint in passage.hints)
 
     @property
     def stops(self) -> tuple[Passage, ...]:
@@ -83,8 +96,13 @@ def parse_lesson(source: str, path: Path) -> Lesson:
         raise LessonError(
             f"{path}: a lesson must have a title, which is a comment such as: # # Why AutogradCUDA runs first"
         )
-    program = _without(text, comments)
+    program = _without(text)
     return Lesson(path.stem, title, passages, program, assertions, raises, path, tuple(misspelled(comments)))
+
+
+def program_of(source: str, path: Path) -> str:
+    """Return the program in the file of a lesson or of a learner. Raise LessonError if it is not Python."""
+    return _without(_parts(source, path)[0])
 
 
 def _prose(comments: Comments, path: Path) -> tuple[str, tuple[Passage, ...], str]:
@@ -117,14 +135,24 @@ def _parts(source: str, path: Path) -> tuple[str, str]:
 
 def _comments(text: str) -> Comments:
     """Return the comments at the left margin."""
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    found = ((token.start, token.string) for token in tokens if token.type == tokenize.COMMENT)
+    found = ((token.start, token.string) for token in _comment_tokens(text))
     return {
         row: comment[1:].removeprefix(" ") for (row, column), comment in found if not column and comment[1:2] != "!"
     }
 
 
-def _without(text: str, comments: Comments) -> str:
-    """Return the program with blank lines in place of its prose."""
-    lines = ["" if number in comments else line for number, line in enumerate(text.split("\n"), 1)]
+def _comment_tokens(text: str) -> Iterator[tokenize.TokenInfo]:
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return (token for token in tokens if token.type == tokenize.COMMENT)
+
+
+def _without(text: str) -> str:
+    """Return the program without comments. One beside the code may say what the code does, before the reader is asked.
+    The first line of a script for a shell stays.
+    """
+    lines = text.split("\n")
+    for token in _comment_tokens(text):
+        row, column = token.start
+        if column or token.string[1:2] != "!":
+            lines[row - 1] = lines[row - 1][:column].rstrip()
     return "\n".join(lines).rstrip() + "\n"

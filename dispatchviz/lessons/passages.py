@@ -2,48 +2,36 @@
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 
 from dispatchviz.foundation.errors import DispatchvizError
-from dispatchviz.lessons.asked.question_text import (
-    ANSWER,
-    ASK,
-    BECAUSE,
-    PARTS,
-    QuestionError,
-    QuestionReader,
-    WrittenQuestion,
-)
+from dispatchviz.lessons.asked.question_text import ASK, PARTS, QuestionError, QuestionReader, WrittenQuestion
+from dispatchviz.lessons.directives import DIRECTIVE, GOAL, HEADING, HINT, PREDICT, RAISES, Comments
 
 PHASES = ("Predict", "Run", "Investigate", "Modify", "Make")
 """The phases of Sentance and Waite's PRIMM."""
 
-STOP, PREDICT, RAISES = "stop", "predict", "raises"
-DIRECTIVES = (STOP, PREDICT, RAISES, *PARTS)
+OWN_WORK = ("Modify", "Make")
+"""The phases in which learners change or write a program. Only they have goals and hints."""
 
-MEANT = {
-    **dict.fromkeys(("question", "quiz", "choice", "choices", "option", "options"), ASK),
-    **dict.fromkeys(("solution", "right", "correct", "expect", "expected", "result", "value"), ANSWER),
-    **dict.fromkeys(("why", "reason", "explanation", "since"), BECAUSE),
-    **dict.fromkeys(("look", "at", "place", "step", "see"), STOP),
-    **dict.fromkeys(("guess", "prediction"), PREDICT),
-    **dict.fromkeys(("error", "exception", "throws", "fails"), RAISES),
-}
-"""Words that a teacher may write, and the directives for them."""
-
-_DIRECTIVE = re.compile(rf"({'|'.join(DIRECTIVES)}):\s*(.*\S)\s*")
-_LIKE_A_DIRECTIVE = re.compile(r"(\w+)\s*:.*")
-_HEADING = re.compile(r"(#+)\s+(.*\S)\s*")
+MOST_HINTS = 3
+"""The most hints of a lesson, from a nudge to the answer."""
 
 
 class LessonError(DispatchvizError):
     """A file that is not a lesson, with the line where that shows."""
+
+
+class Goal(NamedTuple):
+    """An expression that must hold at the end of a learner's program."""
+
+    line: int
+    text: str
 
 
 @dataclass(frozen=True)
@@ -62,10 +50,11 @@ class Passage:
     """The first line of the passage in the file, counted from 1."""
     question: WrittenQuestion | None = None
     """The lesson's own question about the step; None if dispatchviz asks its question, or if there is none."""
+    goals: tuple[Goal, ...] = ()
+    """The expressions that must hold at the end of a learner's program."""
+    hints: tuple[str, ...] = ()
+    """The hints for learners whose program does not fulfill the goals, from a nudge to the answer."""
 
-
-Comments = dict[int, str]
-"""Comments by line number, without the mark."""
 
 Found = tuple[Passage | None, str, str]
 """A passage or None; the title, if found here; the error that ends the program, if found here."""
@@ -92,7 +81,7 @@ class _Reader:
     """A reader of prose, line by line. It has the parts of the passage that has begun."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._phase = path, ""
+        self._path, self._phase, self._hints = path, "", 0
         self.begin(0)
 
     def begin(self, line: int, stop: str = "", asks: bool = False) -> None:
@@ -100,14 +89,20 @@ class _Reader:
         self._line, self._stop, self._asks = line, stop, asks
         self._text: list[str] = []
         self._question: QuestionReader | None = None
+        self._work: list[tuple[int, str, list[str]]] = []
+        """The goals and hints: line, directive, text."""
+        self._goes_on = False
+        """True if the next line belongs to the last goal or hint."""
 
     def line(self, number: int, line: str) -> Iterator[Found]:
         """Read a line; yield what it ends, or what it says itself."""
-        heading, directive = _HEADING.fullmatch(line), _DIRECTIVE.fullmatch(line)
+        heading, directive = HEADING.fullmatch(line), DIRECTIVE.fullmatch(line)
         if directive is not None and directive[1] in PARTS:
             self._asking(number, directive[1], directive[2])
+        elif directive is not None and directive[1] in (GOAL, HINT):
+            self._working(number, directive[1], directive[2])
         elif heading is None and directive is None:
-            if not self._is_questions(number, line):
+            if not self._is_work(line) and not self._is_questions(number, line):
                 self._text.append(line)
         else:
             yield from self.passage()
@@ -125,9 +120,11 @@ class _Reader:
         """Yield the passage that has begun, unless it is empty."""
         prose = "\n".join(self._text).strip()
         question = self._written()
-        if prose or self._stop:
+        if prose or self._stop or self._work:
             asks = self._asks or question is not None
-            yield Passage(self._phase, prose, self._stop, asks, self._line, question), "", ""
+            goals = tuple(Goal(line, " ".join(text)) for line, name, text in self._work if name == GOAL)
+            hints = tuple(" ".join(text) for _, name, text in self._work if name == HINT)
+            yield Passage(self._phase, prose, self._stop, asks, self._line, question, goals, hints), "", ""
 
     def _asking(self, number: int, name: str, value: str) -> None:
         if name == ASK:
@@ -139,6 +136,22 @@ class _Reader:
         else:
             with self._errors():
                 self._question.directive(number, name, value)
+
+    def _working(self, number: int, name: str, value: str) -> None:
+        if self._phase not in OWN_WORK:
+            raise LessonError(f"{self._where(number)}: write {name}: in the phases {' and '.join(OWN_WORK)} only")
+        self._hints += name == HINT
+        if self._hints > MOST_HINTS:
+            raise LessonError(f"{self._where(number)}: a lesson has at most {MOST_HINTS} hints, and this is one more")
+        self._work.append((number, name, [value]))
+        self._goes_on = True
+
+    def _is_work(self, line: str) -> bool:
+        """Read a line that belongs to the last goal or hint; return whether it does."""
+        self._goes_on = self._goes_on and bool(line.strip())
+        if self._goes_on:
+            self._work[-1][2].append(line.strip())
+        return self._goes_on
 
     def _is_questions(self, number: int, line: str) -> bool:
         with self._errors():
@@ -170,45 +183,3 @@ def _next_phase(before: str, phase: str, where: str) -> str:
     if before and PHASES.index(phase) <= PHASES.index(before):
         raise LessonError(f"{where}: {phase} cannot come after {before}; the order is {', '.join(PHASES)}")
     return phase
-
-
-def misspelled(comments: Comments) -> Iterator[tuple[int, str, str]]:
-    """Yield each line that looks like a directive and is none: its number, its first word, the directive that was
-    probably meant.
-
-    Only a line where a sentence may begin can be meant as a directive. A word in small letters is one there, because a
-    sentence begins with a capital letter. A word with a capital letter is one if it is similar to a directive.
-    """
-    for number, line in comments.items():
-        begin = _LIKE_A_DIRECTIVE.fullmatch(line)
-        if begin is None or _DIRECTIVE.fullmatch(line) or not _ends_sentence(comments.get(number - 1, "")):
-            continue
-        if meant := _meant(begin[1]):
-            yield number, begin[1], meant
-
-
-def _meant(word: str) -> str:
-    """Return the directive that a word probably means; empty if it is the first word of a sentence."""
-    if word.islower() and word in MEANT:
-        return MEANT[word]
-    near = difflib.get_close_matches(word.lower(), DIRECTIVES, 1, 0 if word.islower() else ALIKE)
-    return near[0] if near else ""
-
-
-ALIKE = 0.88
-"""The similarity, from 0 to 1, from which a word with a capital letter is taken for a directive."""
-
-
-def _ends_sentence(line: str) -> bool:
-    patterns = (_HEADING, _DIRECTIVE)
-    return not line.strip() or line.rstrip()[-1] in ".?!" or any(pattern.fullmatch(line) for pattern in patterns)
-
-
-def not_a_directive(word: str, meant: str) -> str:
-    """Return the error for a line that looks like a directive."""
-    if word == meant:
-        return f"{word}: has no value; write # {word}: ... or leave the line out"
-    return (
-        f"there is no directive {word}: ...; did you mean # {meant}: ...? The directives are {', '.join(DIRECTIVES)}. "
-        f"A sentence begins with a capital letter: {word.capitalize()}: ..."
-    )

@@ -74,6 +74,8 @@ def traceback(session: Session) -> Reply:
     from dispatchviz.tui.screens.traceback_screen import TracebackScreen
     from dispatchviz.views.details.traceback_rows import traceback_at
 
+    if session.cursor.ahead is not None and not isinstance(session.trace[session.cursor.at], ErrorRaised):
+        return Update(session.cursor, ASKED_FIRST)
     text = traceback_at(session.trace, session.cursor.at)
     if not text:
         return Update(session.cursor, line((no_traceback(bool(session.trace.steps_of(ErrorRaised))), "hint")))
@@ -165,7 +167,9 @@ def breakpoints(session: Session) -> Reply:
 
 
 def ask_what_if(session: Session) -> Reply:
-    """Open the changes to try at this step."""
+    """Open the changes to try at this step. The other run would show the answers of a lesson."""
+    if session.guide is not None and session.cursor.ahead is not None:
+        return Update(session.cursor, ASKED_FIRST)
     from dispatchviz.tui.comparison.what_if.what_if_screen import offered
 
     found = offered(session)

@@ -35,6 +35,8 @@ def _passage(guide: Guide) -> Iterator[Line]:
     yield line((f" {title}", "bold"), (head, "hint"), more)
     for paragraph in passage.text.split("\n\n"):
         yield from _paragraph(paragraph)
+    if passage.phase == "Make" or passage.goals:
+        yield line((" Check yours: ", "dim"), (f"dispatchviz lesson {guide.word} --mine mine.py", ""), indent=1)
 
 
 def _paragraph(text: str) -> Iterator[Line]:

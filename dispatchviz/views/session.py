@@ -120,6 +120,12 @@ class Session:
             self.cursor = replace(self.cursor, at=opening_step(self.cursor.outline))
         return self.cursor
 
+    def search_until(self, end: int) -> None:
+        """Search only the steps before ``end``. The others are hidden until a question is answered."""
+        if end != self.search.end:
+            query, self.search = self.search.query, Search(self.trace, end)
+            self.search.find(query, self.cursor.at)
+
     def grown(self, trace: Trace) -> Update:
         """Move the cursor into a longer version of the trace, with a note if the recording has ended."""
         going_on = self.followed is not None and not self.followed.over

@@ -1,14 +1,14 @@
 # # Where did the gradient of my operator go?
 #
-# `double` has a kernel for the CPU, and its numbers are right. `z` is `x * 2 + x`, so `x.grad`
-# should be 3. It is 1, and no error is raised. Where is the rest, and how could you have noticed
-# that it is missing?
+# `double` has a kernel for the CPU, and its numbers are right. It detaches `x`, as if NumPy computed
+# the result. `z` is `x * 2 + x`, so `x.grad` should be 3. It is 1, and no error is raised. Where is
+# the rest, and how could you have noticed that it is missing?
 
 import torch
 
 library = torch.library.Library("lesson", "DEF")
 library.define("double(Tensor x) -> Tensor")
-library.impl("double", lambda x: x.detach() * 2, "CPU")  # detached, as if NumPy computed it
+library.impl("double", lambda x: x.detach() * 2, "CPU")
 
 x = torch.ones(3, requires_grad=True)
 y = torch.ops.lesson.double(x)

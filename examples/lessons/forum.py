@@ -64,6 +64,14 @@ z.sum().backward()
 #
 # Write a program on the CPU in which `torch.add` creates no Node although `x` requires grad. Which
 # key wins there? `dispatchviz run FILE` shows it.
+#
+# goal: x.requires_grad
+# goal: key("call add") == "AutogradCPU"
+# goal: not happens("Node AddBackward0")
+# hint: Keys do not decide whether a Node is made. What does the autograd kernel look at besides its
+# inputs?
+# hint: The kernel also asks for the grad mode. A context manager switches it off.
+# hint: Write `with torch.no_grad():` around `z = torch.add(x, y)`. AutogradCPU still wins.
 
 
 def facts():

@@ -37,6 +37,13 @@ z.sum().backward()
 # ## Run
 #
 # stop: event VersionBumped in `d.mul_`
+# ask: Only `d` was written to. Which version does `y` have now?
+# - 0: nothing wrote to `y`
+#   `y` has another Python object, but the same memory.
+# - 1: it shares the counter of `d`
+# answer: y._version -> 1
+# because: `d` and `y` share one version counter.
+#
 # This is the task: the kernel lets the CPU write, and then increments the version of the tensor. A
 # detached tensor shares the version counter along with the memory, so `y` is at version 1 as well.
 #
@@ -68,6 +75,13 @@ z.sum().backward()
 #
 # Change one line so that the in-place write stays, no error is raised, and the gradient is right:
 # choose an operator for `z` that does not have to save `y`.
+#
+# goal: happens("call mul_")
+# goal: not happens("error")
+# goal: x.grad.tolist() == [[4, 4], [4, 4]]
+# hint: Which operator computes `z`, and what does its Node save?
+# hint: MulBackward0 saves both inputs. Look for an operator whose derivative needs no input.
+# hint: `z = y + y` saves nothing, because the derivative of a sum is 1 for each input.
 
 
 def facts():

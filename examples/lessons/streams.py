@@ -1,9 +1,9 @@
 # # How does a collective start before the dense branch?
 #
-# A model has two branches: one exchanges data between GPUs (a collective), and the other computes.
-# On two streams they can run side by side, if the exchange starts first. In the forward pass the
-# program takes care of that. In the backward pass the engine decides which branch is queued first,
-# and it knows nothing about networks.
+# A model has two branches: one exchanges data between GPUs (a collective; `x.neg()` stands for it),
+# and the other computes. On two streams they can run side by side, if the exchange starts first. In
+# the forward pass the program takes care of that. In the backward pass the engine decides which
+# branch is queued first, and it knows nothing about networks.
 
 import torch
 
@@ -12,7 +12,7 @@ w = torch.ones(3, device="cuda", requires_grad=True)
 main, side = torch.cuda.current_stream(), torch.cuda.Stream()
 side.wait_stream(main)
 with torch.cuda.stream(side):
-    exchanged = x.neg()  # stands for the collective
+    exchanged = x.neg()
 dense = w.exp().sqrt()
 main.wait_stream(side)
 out = torch.dot(exchanged, dense)

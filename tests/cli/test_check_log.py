@@ -11,6 +11,7 @@ import pytest
 from dispatchviz.cli import main
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.running.program import run
 from dispatchviz.testing import assert_count, assert_never, call, event
 from dispatchviz.testing.expected_log import read_expected
 from dispatchviz.testing.marking import marked
@@ -178,3 +179,65 @@ def test_missing_file_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
     assert main(["check-log", str(tmp_path / "log.jsonl"), "--expect", str(tmp_path / "bytes")]) == 2
     assert "is not a text file" in capsys.readouterr().err
+
+
+# -- one table for many logs -------------------------------------------------------------------------------------------
+
+ANSWERS = "call aten::mul.Tensor AutogradCPU\nbackward\n"
+PRODUCT = "import torch\nw = torch.ones(2, requires_grad=True)\ny = (w * 2).sum()\n"
+
+
+@pytest.fixture
+def folder_of_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the logs of three learners, one of which is none, and the answers beside it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "homework").mkdir()
+    for name, source in {"ada": f"{PRODUCT}y.backward()\n", "sofia": PRODUCT}.items():
+        Path("homework.py").write_text(source)
+        run("homework.py").trace.save(f"homework/{name}.dvtrace")
+    Path("homework/eve.dvtrace").write_text("junk\n")
+    Path("homework/notes.txt").write_text("junk\n")
+    Path("answers.txt").write_text(ANSWERS)
+    return tmp_path
+
+
+def test_folder_of_logs_becomes_the_documented_table(folder_of_logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check-log", "homework", "--expect", "answers.txt", "--csv", "grades.csv"]) == 1
+    assert capsys.readouterr().out == "grades.csv written: 1 of 3 logs fulfill all lines\n"
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "lesson-homework.md"
+    assert f"```text\n{Path('grades.csv').read_text()}```" in page.read_text("utf-8")
+
+
+def test_table_is_written_again_and_printed(folder_of_logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for table in ("grades.csv", "grades.csv", "-"):
+        assert main(["check-log", "homework/ada.dvtrace", "--expect", "answers.txt", "--csv", table]) == 0
+    assert capsys.readouterr().out.splitlines()[2:] == Path("grades.csv").read_text().splitlines()
+
+
+def test_table_replaces_no_other_file(folder_of_logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check-log", "homework", "--expect", "answers.txt", "--csv", "answers.txt"]) == 2
+    assert "answers.txt exists and is not a table of check-log" in capsys.readouterr().err
+    assert Path("answers.txt").read_text() == ANSWERS
+
+
+def test_folder_without_logs_is_an_error(folder_of_logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("empty").mkdir()
+    assert main(["check-log", "empty", "--expect", "answers.txt"]) == 2
+    assert (
+        "there is no log in empty: a log is a file that ends in .dvtrace, .jsonl, .jsonl.gz" in capsys.readouterr().err
+    )
+
+
+def test_summary_reads_folders_too(folder_of_logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("homework/eve.dvtrace").unlink()
+    assert main(["check-log", "homework", "--expect", "answers.txt", "--summary"]) == 1
+    assert [row.split(" (")[0] for row in capsys.readouterr().out.splitlines()] == [
+        "homework/ada.dvtrace: 2 of 2 lines hold",
+        "homework/sofia.dvtrace: 1 of 2 lines hold",
+    ]
+
+
+def test_names_are_no_formulas_for_a_spreadsheet(folder_of_logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("homework/ada.dvtrace").rename("=ada.dvtrace")
+    main(["check-log", "=ada.dvtrace", "--expect", "answers.txt", "--csv", "-"])
+    assert capsys.readouterr().out.splitlines()[1].startswith("'=ada.dvtrace,")

@@ -29,9 +29,9 @@ SOURCE = """\
 #
 #     code = 1
 
-import torch  # no prose
+import torch  # for tensors
 
-x = torch.ones(2)  # neither
+x = torch.ones(2)  # two of them
 # ## Predict
 # predict: call add
 # What is read after the answer.
@@ -84,7 +84,12 @@ def test_program_contains_no_prose() -> None:
     assert "What is read after the answer." in SOURCE
     lines = lesson.program.split("\n")
     assert [line for line in lines if line.startswith("#")] == []
-    assert lines[7:10] == ["import torch  # no prose", "", "x = torch.ones(2)  # neither"]
+    assert lines[7:10] == ["import torch", "", "x = torch.ones(2)"]
+
+
+def test_comments_beside_code_are_no_part_of_the_program() -> None:
+    source = '#!/usr/bin/env python\n# # A title\ndef f():\n    # it raises\n    return "# no comment"  # never\n'
+    assert parse_lesson(source, HERE).program == '#!/usr/bin/env python\n\ndef f():\n\n    return "# no comment"\n'
 
 
 def test_line_of_a_string_is_not_a_comment() -> None:

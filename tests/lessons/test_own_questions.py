@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.cli.lesson_check import run_lesson
+from dispatchviz.cli.lesson_check import problems, run_lesson
 from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.explain.predictions.typed_answers import normal
 from dispatchviz.lessons.asked.own_questions import own_questions
 from dispatchviz.lessons.passages import LessonError
 from dispatchviz.running.engines import engine_named
-from tests.cli.command import dispatchviz
-from tests.lessons.own_lesson import QUESTIONS, found, guide, value, written
+from tests.cli.command import refused
+from tests.lessons.own_lesson import PROGRAM, QUESTIONS, found, guide, value, written
 
 FORUM = "# stop: `z = f(f(x))`\n# ask: What?\n"
 
@@ -113,6 +113,13 @@ def test_answers_on_pytorch_are_the_same(tmp_path: Path) -> None:
 
 COMPOUND = """\
 # # A title
+pass
+if False:
+    never = 1
+for a in []:
+    pass
+for a in [1]:
+    break
 def g():
     yield 1
 for a in g():
@@ -141,7 +148,12 @@ finally:
 @pytest.mark.parametrize(
     ("stop", "expression", "right"),
     [
-        ("`for a`", "a", "1"),
+        ("`if False`", "len([])", "0"),
+        ("`for a in []`", "len([])", "0"),
+        ("`for a in [1]`", "a", "1"),
+        ("`for a in g`", "a", "1"),
+        ("third `while`", "a", "3"),
+        ("`class C`", "C.__name__", "C"),
         ("second `while`", "a", "2"),
         ("`if a`", "b", "4"),
         ("`c = 5`", "[c, d]", "[5, 6]"),
@@ -235,27 +247,32 @@ def test_question_with_a_wrong_form_is_refused_with_its_line(
     assert said in str(raised.value)
 
 
-def test_stop_without_a_line_has_no_answer(tmp_path: Path) -> None:
-    source = "# # A title\nimport torch\nx = torch.ones(2)\n# stop: event TensorCreated\n# ask: What?\n# answer: x\n"
-    (tmp_path / "own.py").write_text(source)
-    assert guide(written(tmp_path, "", source)).questions
+def test_answer_that_differs_between_runs_is_refused(tmp_path: Path) -> None:
+    program = PROGRAM.replace("import torch\n", "import random, torch\n").replace(
+        "count = 5", "count = random.random()"
+    )
+    lesson = written(tmp_path, "# stop: `count = `\n# ask: What?\n# answer: count\n", program)
+    [problem] = problems(lesson)
+    assert problem.text.startswith("the answer is 0.")
+    assert problem.text.endswith(" in the next; begin the program with torch.manual_seed(0) or random.seed(0)")
+
+
+def test_question_at_the_first_step_is_refused(tmp_path: Path) -> None:
+    [problem] = found(tmp_path, "# stop: `import torch`\n# ask: What?\n# answer: torch\n")
+    assert problem.text == "the first step shows no answer, because nothing is before it; choose a later stop"
 
 
 @pytest.mark.parametrize("command", [[], ["--plain"], ["-o", "own.md"]])
 def test_lesson_with_a_wrong_answer_does_not_open(command: list[str], tmp_path: Path) -> None:
     path = written(tmp_path, f"{FORUM}# answer: y.grad\n").path
-    ended = dispatchviz("lesson", path, *command)
-    assert (ended.status, ended.out) == (2, "")
-    assert ended.err.startswith(f"dispatchviz: {path}, line 23: 'y.grad' has no value after `z = f(f(x))` (line 13)")
+    said = refused("lesson", path, *command, cwd=tmp_path)
+    assert said.startswith(f"dispatchviz: {path}, line 23: 'y.grad' has no value after `z = f(f(x))` (line 13)")
 
 
 def test_unknown_directive_does_not_open(tmp_path: Path) -> None:
     path = written(tmp_path, "# question: What?\n").path
-    ended = dispatchviz("lesson", path)
-    assert (ended.status, ended.out) == (2, "")
-    assert ended.err.startswith(
-        f"dispatchviz: {path}, line 21: there is no directive question: ...; did you mean # ask:"
-    )
+    said = refused("lesson", path)
+    assert said.startswith(f"dispatchviz: {path}, line 21: there is no directive question: ...; did you mean # ask:")
 
 
 SAME = [("[4, 4]", "[4.0,4.]"), ("(2, 2)", "[2, 2]"), ("True", "yes"), ("'CPU'", "cpu"), ("0.50", "0.5"),

@@ -118,7 +118,7 @@ def _check(node: ast.AST, text: str, known: list[str]) -> None:
         raise ExpressionError(f"{text!r} has {what}; an answer compares values of the program and the trace")
     if isinstance(node, ast.Name | ast.Attribute):
         name = node.id if isinstance(node, ast.Name) else node.attr
-        if name.startswith("__"):
+        if name.startswith("__") and name != "__name__":
             raise ExpressionError(
                 f"{text!r} has the name {name}; an answer has no names that begin with two underscores"
             )

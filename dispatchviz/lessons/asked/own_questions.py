@@ -29,7 +29,10 @@ def own_questions(lesson: Lesson, trace: Trace, engine: Engine = MODEL) -> Asked
     found: list[tuple[Passage, WrittenQuestion, int, Place]] = []
     for passage, question, step in _written(lesson, trace):
         place = place_of(trace, step, lesson.program)
-        if place is None or not step:
+        if not step:
+            why = "the first step shows no answer, because nothing is before it; choose a later stop"
+            asked[passage.line] = QuestionError(question.line, why)
+        elif place is None:
             why = f"no line of the program has the step of {passage.stop!r}; choose a stop within a line"
             asked[passage.line] = QuestionError(question.line, why)
         else:

@@ -137,8 +137,8 @@ def _at_heads_end(head: ast.stmt, line: int) -> None:
     begins = [_call("begin", line, head)] if isinstance(head, ast.While) else []
     for part in (head, *getattr(head, "cases", ())):
         for name in ("body", "orelse"):
-            if suite := getattr(part, name, None):
-                setattr(part, name, [*begins, _call("done", line, head), *suite])
+            if hasattr(part, name):  # an empty ``else`` runs, too
+                setattr(part, name, [*begins, _call("done", line, head), *getattr(part, name)])
 
 
 def _must_be_first(statement: ast.stmt) -> bool:

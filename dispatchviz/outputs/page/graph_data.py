@@ -22,7 +22,7 @@ from dispatchviz.outputs.page.tracks import differences
 from dispatchviz.outputs.picture.dot import as_drawn, node_texts
 from dispatchviz.outputs.picture.folded_picture import Box, folded_picture
 from dispatchviz.outputs.picture.graph_picture import FOLDED_ABOVE, MOST, picture
-from dispatchviz.outputs.picture.picture_options import USUAL, Options
+from dispatchviz.outputs.picture.picture_options import Options
 from dispatchviz.outputs.picture.svg import RenderError
 
 MOST_SCENES = 24
@@ -126,6 +126,10 @@ def _layouts(trace: Trace, scene: Scene, graph: BackwardGraph, lines: Lines) -> 
         yield from _layout(trace, scene, graph, wanted, lines)
 
 
+PLAIN = Options(of_many_steps=True)
+"""The options of a picture without frames."""
+
+
 @dataclass(frozen=True)
 class _Wanted:
     """A picture of a graph."""
@@ -134,7 +138,7 @@ class _Wanted:
     """The name of the parts that are folded."""
     folded: bool = False
     expand: tuple[str, ...] = ()
-    options: Options = USUAL
+    options: Options = PLAIN
     parents: Mapping[str, str] = field(default_factory=dict)
     """A mapping from each module to the one that contains it, or to an empty text. It is only filled if modules are
     boxes and none is unfolded.
@@ -161,7 +165,7 @@ def _wanted(graph: BackwardGraph) -> Iterator[_Wanted]:
     yield from (_Wanted(name, True, expand) for name, expand in opened[:MOST_OPENED])
 
 
-MODULES = Options(cluster="module")
+MODULES = Options(cluster="module", of_many_steps=True)
 
 
 def _boxed(graph: BackwardGraph, base: _Wanted) -> Iterator[_Wanted]:

@@ -11,11 +11,10 @@ from dispatchviz.explain.predictions.trace_predictions import REVEALING, predict
 from dispatchviz.explain.predictions.typed_answers import normal
 from dispatchviz.explain.trace_index.enclosing_steps import within
 from dispatchviz.outputs.page.interned_lines import Lines
+from dispatchviz.views.panes.empty_titles import NONE_LATER, NONE_LATER_HERE
 from dispatchviz.views.predictions.question_rows import verdict
-from dispatchviz.views.predictions.spoilers import ASKED_FIRST
+from dispatchviz.views.predictions.spoilers import ASKED_FIRST, telling_kernels
 from dispatchviz.views.replies import NO_MORE
-from dispatchviz.views.text.prose import prose_spans
-from dispatchviz.views.text.styled_line import line
 
 
 def question_data(
@@ -31,23 +30,28 @@ def question_data(
         "asked": [_question(trace, one, lines, topics.setdefault(one.topic, len(topics))) for one in asked],
         "hidden": lines.number(ASKED_FIRST),
         "none": NO_MORE.strip(),
+        "none_later": [NONE_LATER, NONE_LATER_HERE],
         "cells": _cells(trace),
     }
 
 
 def _question(trace: Trace, asked: Prediction, lines: Lines, topic: int) -> dict[str, object]:
-    return {
+    found: dict[str, object] = {
         "reveals": asked.reveals,
-        "question": lines.number(line(*prose_spans(asked.question))),
+        "question": lines.text(asked.question),
         "known": [lines.text(text) for text in asked.known],
-        "choices": [lines.number(line(*prose_spans(choice.text))) for choice in asked.choices],
+        "choices": [lines.text(choice.text) for choice in asked.choices],
         "right": asked.choices.index(asked.right) if asked.choices else 0,
-        "accepts": "" if asked.choices else normal(asked.right.text),
         "verdicts": [lines.number(verdict(trace, asked, choice)) for choice in (*_answers(asked), None)],
         "topic": topic,
         "outer": asked.is_outer,
         "next": asked.kind is Kind.NEXT,
     }
+    if telling := telling_kernels(trace, asked):
+        found["telling"] = telling
+    if not asked.choices:
+        found["accepts"] = normal(asked.right.text)
+    return found
 
 
 def _answers(asked: Prediction) -> tuple[Choice, ...]:

@@ -52,7 +52,7 @@ def remarks_data(guide: Guide | None) -> dict[str, object]:
         "tempos": TEMPOS,
         "row_seconds": ROW_SECONDS,
         "goes_on": (goes_on := key_of("move('resume')").first),
-        "skip": f"Esc or {goes_on} skips this question",
+        "skip": [f"Esc or {goes_on} skips this question", "Esc skips this question"],
         "lesson_end": "" if guide is None else _lesson_end(guide, "SCORE"),
     }
 

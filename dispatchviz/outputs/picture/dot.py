@@ -96,7 +96,7 @@ def drawing(graph: BackwardGraph, options: Options = USUAL) -> Drawing:
     title = [
         f"Backward graph of {graph.header.program}",
         *when(graph, options),
-        *legend(graph),
+        *legend(graph, of_many_steps=options.of_many_steps),
         *frames_legend(options),
     ]
     if _draw_parents(pen, graph):
@@ -231,9 +231,9 @@ _BOX = {"fontname": FONT, "fontsize": "12", "shape": "record", "margin": "0.14,0
 _ARROW = {"fontname": FONT, "fontsize": "10", "color": "#333333", "arrowsize": "0.8"}
 
 
-def legend(graph: BackwardGraph, ordered: bool = True) -> Iterator[str]:
+def legend(graph: BackwardGraph, ordered: bool = True, of_many_steps: bool = False) -> Iterator[str]:
     """Yield the legend: the meaning of the signs, and the tensors that the backward was asked for. ``ordered`` is True
-    if boxes show the order of the Nodes.
+    if boxes show the order of the Nodes. With ``of_many_steps`` it says nothing about one step.
     """
     yield "Arrows: the direction in which gradients flow"
     if ordered and any(node.order for node in graph.outlines()):
@@ -242,7 +242,7 @@ def legend(graph: BackwardGraph, ordered: bool = True) -> Iterator[str]:
         requested = listed(graph.inputs) if len(graph.inputs) <= MOST_INPUTS else f"{len(graph.inputs)} tensors"
         by = "backward(inputs=)" if graph.accumulate else "grad()"
         yield f"{by} requested {requested}: Nodes that do not lead there are not needed"
-    yield from saved_legend(graph)
+    yield from () if of_many_steps else saved_legend(graph)
     if graph.header.cuda.startswith("emulated") and uses_cuda(graph.trace):
         yield f"cuda: {graph.header.cuda}"
 

@@ -33,15 +33,15 @@ def folded_drawing(graph: BackwardGraph, fold: Fold, options: Options = USUAL) -
     picture = folded_picture(graph, fold, options)
     pen = Pen()
     _Writer(pen, picture, graph).write(folded_frames(graph, fold, picture, options))
-    first, *others = title(graph, picture)
+    first, *others = title(graph, picture, options)
     return pen.drawing([first, *when(graph, options), *others, *frames_legend(options)])
 
 
-def title(graph: BackwardGraph, picture: FoldedPicture) -> Iterator[str]:
+def title(graph: BackwardGraph, picture: FoldedPicture, options: Options = USUAL) -> Iterator[str]:
     """Yield the lines above the picture."""
     drawn = sum(box.node is not None for box in picture.boxes)
     yield f"Backward graph of {graph.header.program}: {len(graph):,} Nodes in {drawn:,} boxes"
-    yield from legend(graph, any(": " in box.state for box in picture.boxes))
+    yield from legend(graph, any(": " in box.state for box in picture.boxes), options.of_many_steps)
     if picture.frames:
         yield "A frame: Nodes that repeat, one iteration after the other; only the first iteration is drawn"
     lines = [line for box in picture.boxes for line in box.lines]

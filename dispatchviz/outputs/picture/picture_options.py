@@ -33,6 +33,8 @@ class Options:
     """A step. Changes since then are marked."""
     boxed: Boxed | None = None
     """True for a folded graph with frames around modules in which each module is one box instead."""
+    of_many_steps: bool = False
+    """True if the picture is shown at many steps, so that it must say nothing about the last one."""
 
     def says(self, detail: Detail) -> bool:
         """Return whether the picture has this level of detail."""

@@ -55,8 +55,12 @@ def returns() -> Line:
     return line((f"  {back} returns", "dim"))
 
 
-def nothing_has(trace: Trace, query: str) -> str:
-    """The message that no step matches a query, with the reason if a name is unknown."""
+def nothing_has(trace: Trace, query: str, hidden: bool = False) -> str:
+    """The message that no step matches a query, with the reason if a name is unknown. ``hidden`` is True if the steps
+    after the next question were not searched.
+    """
+    if hidden:
+        return f"No step before the next question matches {repeated(query)}"
     unknown = unknown_name(trace, query)
     return f"No step matches {repeated(query)}{f': {unknown}' if unknown else ''}"
 
@@ -77,7 +81,7 @@ def hit_note(search: Search, cursor: Cursor, more: str = "") -> Line:
         found = f"{hits} so far" if count else missing
         text = f" {found}, {search.percent} % searched"
     elif not count:
-        return line((f" {nothing_has(cursor.trace, search.query)}", "warning"))
+        return line((f" {nothing_has(cursor.trace, search.query, search.is_limited)}", "warning"))
     else:
         text = f" Hit {number} of {count}" if is_hit else f" {hits}"
     deep = "found in its sentence; no label matches" if search.in_sentences and is_hit else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.record import events as ev
@@ -76,10 +77,14 @@ def guess_note(session: Session, at: int) -> Line | None:
 
 def masked(session: Session, cursor: Cursor) -> Cursor:
     """The cursor with the question whose outcomes it must hide."""
-    if not session.asking.on:
+    asking, trace = session.asking, cursor.trace
+    ahead = asking.ahead(trace, cursor.at) if asking.on else None
+    session.search_until(len(trace) if ahead is None else ahead.reveals)
+    if cursor.search is not session.search:
+        cursor = replace(cursor, search=session.search)
+    if not asking.on:
         return cursor.asked_ahead(None, "")
-    score = session.asking.score(cursor.trace)
-    ahead = session.asking.ahead(cursor.trace, cursor.at)
+    score = asking.score(trace)
     return cursor.asked_ahead(ahead, f"predict: {score}" if score else "predict")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -44,16 +45,22 @@ def _hunted(cursor: Cursor, point: Breakpoint, hunt: Hunt) -> Update:
 
 def _set(cursor: Cursor, point: Breakpoint) -> Update:
     others = tuple(each for each in cursor.breakpoints if each.place != point.place)
-    stops = point.steps(cursor.trace)
+    stops = visible_stops(cursor, point)
     first = str(stops[0]) if stops else ""
     keys = f"  {_way(cursor, point)}, {breakpoints_key()}"
     note = line((breakpoint_set(str(point), counted(len(stops)), first), "hint"), (keys, "dim"))
     return Update(replace(cursor, breakpoints=(*others, point)), note)
 
 
+def visible_stops(cursor: Cursor, point: Breakpoint) -> Sequence[int]:
+    """The stops of a breakpoint before the next question."""
+    stops = point.steps(cursor.trace)
+    return stops if cursor.ahead is None else stops[: bisect_left(stops, cursor.ahead.reveals)]
+
+
 def _way(cursor: Cursor, point: Breakpoint) -> str:
     """The text with the key that goes to a stop from here."""
-    stops = point.steps(cursor.trace)
+    stops = visible_stops(cursor, point)
     back = bool(stops) and point.next(cursor.trace, cursor.at) is None
     key = key_of("move('resume_back')" if back else "move('resume')").first
     return f"{key} goes to the {'previous' if back else 'next'} one"

@@ -80,7 +80,7 @@ class FilterQuestion(Question):
             return Update(cursor)
         if not text.strip():
             return Update(cursor.filtered(None), line((ALL_STEPS, "hint")))
-        search = Search(cursor.trace)
+        search = Search(cursor.trace, self.session.search.end)
         search.find(text, cursor.at)
         return _filtered(cursor, search)
 
@@ -93,7 +93,9 @@ def _filtered(cursor: Cursor, search: Search) -> Update:
     hits = search.hits()
     if not hits:
         stays = ALL_STAY if not cursor.filter_text else f"the filter is still {cursor.filter_text}"
-        return Update(cursor, line((f" {nothing_has(cursor.trace, search.query)}: {stays}", "warning")))
+        return Update(
+            cursor, line((f" {nothing_has(cursor.trace, search.query, search.is_limited)}: {stays}", "warning"))
+        )
     note = filtered(part_of(len(hits), len(cursor.trace)), repeated(search.query))
     return Update(cursor.filtered(hits, search.query.strip()), line((note, "hint")))
 

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import ModalScreen
 
-from dispatchviz.tui.commands.stopping import counted, removed
+from dispatchviz.tui.commands.stopping import counted, removed, visible_stops
 from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.choice_list import ChoiceList
 from dispatchviz.views.cursor.breakpoints.breakpoint import Breakpoint
@@ -62,7 +62,7 @@ class BreakpointsView(ChoiceList):
 
 def breakpoint_row(cursor: Cursor, point: Breakpoint) -> Line:
     """The row of a breakpoint: its number of stops, and how many are behind and ahead."""
-    stops = point.steps(cursor.trace)
+    stops = visible_stops(cursor, point)
     behind, ahead = bisect_left(stops, cursor.at), len(stops) - bisect_right(stops, cursor.at)
     following = f" (step {stops[-ahead]})" if ahead else ""
     here_too = "" if behind + ahead == len(stops) else ", one here"

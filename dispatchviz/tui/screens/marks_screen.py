@@ -20,7 +20,12 @@ def mark_rows(session: Session) -> list[Line]:
     """The rows of the marks, in the order of the steps."""
     width = len(str(session.cursor.last_step))
     return [
-        line((f"{step:>{width}} ", "dim"), (f"{name}  " if name else "", "bold"), label(session.trace, step), goto=step)
+        line(
+            (f"{step:>{width}} ", "dim"),
+            (f"{name}  " if name else "", "bold"),
+            "?" if session.cursor.hides(step) else label(session.trace, step),
+            goto=step,
+        )
         for step, name in session.marks.names.items()
     ]
 

@@ -27,7 +27,7 @@ def place_rows(cursor: Cursor) -> list[Line]:
     width = max(map(len, numbers))
     return [
         line(("● " if place == len(cursor.past) else "  ", "focus"), (f"{step:>{steps}}  {number:<{width}}  ", "dim"),
-             _text(cursor.trace, step), goto=step, cut=True)
+             "?" if cursor.hides(step) else _text(cursor.trace, step), goto=step, cut=True)
         for place, (step, number) in enumerate(zip(cursor.places, numbers, strict=True))
     ]  # fmt: skip
 

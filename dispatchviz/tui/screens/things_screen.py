@@ -19,6 +19,7 @@ from dispatchviz.tui.widgets.choice_list import ChoiceList
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.details.thing_rows import other_rows, question_rows
 from dispatchviz.views.keymap import key_of
+from dispatchviz.views.predictions.spoilers import without_hidden
 from dispatchviz.views.session import Update
 from dispatchviz.views.text.styled_line import Line
 
@@ -72,7 +73,8 @@ class ThingsView(ChoiceList):
     def rows(self, width: int) -> list[Line]:
         trace, at = self._cursor.trace, self._cursor.at
         others = [thing for thing in self._here if thing != self.thing]
-        return [*question_rows(trace, questions(trace, self.thing, at), width), *other_rows(trace, others, at)]
+        answers = question_rows(trace, questions(trace, self.thing, at), width)
+        return [*without_hidden(answers, self._cursor), *other_rows(trace, others, at)]
 
     def go(self, row: Line) -> None:
         if row.goto is None:

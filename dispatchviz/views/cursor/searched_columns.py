@@ -4,6 +4,7 @@ for them.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from dispatchviz.core.record.trace_file import Trace
@@ -29,9 +30,9 @@ class StepsByName:
         return sum(map(len, self._runs))
 
 
-def steps_by_name(trace: Trace, words: Sequence[str]) -> StepsByName:
-    """The steps whose kind contains every word in its name, and those that name a matching tensor or Node. If there are
-    no such kinds, the calls that contain the words in kind, operator and key.
+def steps_by_name(trace: Trace, words: Sequence[str], end: int) -> StepsByName:
+    """The steps before ``end`` whose kind contains every word in its name, and those that name a matching tensor or
+    Node. If there are no such kinds, the calls that contain the words in kind, operator and key.
     """
     columns = trace.columns
     kinds = [name for name in columns.kind_names if _has_all(name.casefold(), words)]
@@ -39,7 +40,8 @@ def steps_by_name(trace: Trace, words: Sequence[str]) -> StepsByName:
     found = [columns.of_kind[code] for code in codes if code in columns.of_kind]
     calls = () if found else _calls(trace, words)
     naming = () if NAMING.intersection(kinds) else _naming(trace, words)
-    return StepsByName(*found, *naming, *calls)
+    runs = (*found, *naming, *calls)
+    return StepsByName(*(runs if end >= len(trace) else (run[: bisect_left(run, end)] for run in runs)))
 
 
 NAMING = {"NameBound", "NodeCreated"}

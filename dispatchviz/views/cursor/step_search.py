@@ -39,11 +39,13 @@ SLICE_OF_ALL = 1
 class Search:
     """The hits of one query in one trace."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, end: int | None = None) -> None:
+        """``end`` is the first step that is not searched, because it is hidden; None if all steps are."""
         self._trace = trace
-        self._stretches = -(-len(trace) // STRETCH)
+        self.end = len(trace) if end is None else end
+        self._stretches = -(-self.end // STRETCH)
         self.query = ""
-        self._required = _Requirements(trace, Query())
+        self._required = _Requirements(trace, Query(), self.end)
         self._named = StepsByName()
         """The hits that names alone provide."""
         self._hits: dict[int, array[int]] = {}
@@ -66,7 +68,7 @@ class Search:
     def find(self, query: str, begin: int = 0) -> None:
         """Start a search, with the steps after ``begin`` first. An empty query has no hits."""
         before, done, hits, in_labels = self._required, self._done, self._hits, not self._required.deep
-        self.query, self._required = query, _Requirements(self._trace, query_of(query))
+        self.query, self._required = query, _Requirements(self._trace, query_of(query), self.end)
         self._begin, self.is_stopped = begin, False
         self._start_over()
         if before.query and in_labels and self._required.query.narrows(before.query):
@@ -75,7 +77,7 @@ class Search:
                     self._done[at] = True
                     self._left -= 1
         plain = self._required.query.texts and not self._required.query.fields
-        self._named = steps_by_name(self._trace, self._required.query.texts) if plain else StepsByName()
+        self._named = steps_by_name(self._trace, self._required.query.texts, self.end) if plain else StepsByName()
         if not self._required.tests and not self._required.query.texts:
             self._take_all()
         self.look_from(begin)
@@ -125,7 +127,7 @@ class Search:
         return self._required.deep
 
     def _search(self, stretch: int) -> None:
-        steps = self._required.among(range(stretch * STRETCH, min((stretch + 1) * STRETCH, len(self._trace))))
+        steps = self._required.among(range(stretch * STRETCH, min((stretch + 1) * STRETCH, self.end)))
         found = array("i", (step for step in steps if self._required.has(step)))
         if found:
             self._hits[stretch] = found
@@ -133,6 +135,11 @@ class Search:
             self._sums = None
         self._done[stretch] = True
         self._left -= 1
+
+    @property
+    def is_limited(self) -> bool:
+        """True if some steps are hidden from the search."""
+        return self.end < len(self._trace)
 
     @property
     def complete(self) -> bool:
@@ -205,9 +212,10 @@ class Search:
 class _Requirements:
     """The requirements of a query."""
 
-    def __init__(self, trace: Trace, query: Query, deep: bool = False) -> None:
+    def __init__(self, trace: Trace, query: Query, end: int, deep: bool = False) -> None:
         self._trace, self.query, self.deep = trace, query, deep
-        self.candidates, self.tests = candidates(trace, query)
+        found, self.tests = candidates(trace, query)
+        self.candidates = found if found is None or end == len(trace) else found[: bisect_left(found, end)]
         """The steps to examine (None for all), and the remaining tests of fields."""
 
     @property
@@ -281,7 +289,7 @@ def place_of(trace: Trace, step: int) -> str:
 
 def still_hits(trace: Trace, query: str, shown: Sequence[int], begin: int) -> list[int]:
     """The hits in a growing trace, given those that were found before ``begin``, when it ended there."""
-    asked = _Requirements(trace, query_of(query))
+    asked = _Requirements(trace, query_of(query), len(trace))
     asked.deep = bool(shown) and not asked.has(shown[0])
     before = shown if asked.candidates is None else sorted(set(shown).intersection(asked.candidates))
     if not asked.query.texts and not asked.tests:

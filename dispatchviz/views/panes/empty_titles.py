@@ -96,10 +96,14 @@ def _happened(trace: Trace, at: int, kind: type[ev.Event]) -> bool:
     return len(steps) > 0 and steps[0] <= at
 
 
+NONE_LATER_HERE, NONE_LATER = ", none later", ", and none later."
+"""The ends of texts in titles and in panes. They say something about all later steps."""
+
+
 def _next(trace: Trace, at: int, kind: type[ev.Event], what: str) -> Line:
     step = next_step(trace, at, kind)
     if step is None:
-        return line((f"{what}, none later", "dim"))
+        return line((f"{what}{NONE_LATER_HERE}", "dim"))
     return line((f"{what}, next at step ", "dim"), (str(step), "keycap"), goto=step)
 
 
@@ -128,5 +132,5 @@ def not_yet(trace: Trace, at: int, kind: type[Event], what: str) -> Line:
     """The text ``what`` with the step at which that changes. A click goes there."""
     step = next_step(trace, at, kind)
     if step is None:
-        return line((f"{what}, and none later.", "dim"))
+        return line((f"{what}{NONE_LATER}", "dim"))
     return line((f"{what}. The next one is at step ", "dim"), (str(step), "keycap"), (".", "dim"), goto=step)

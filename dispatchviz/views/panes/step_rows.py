@@ -172,7 +172,8 @@ def _mark(cursor: Cursor, row: Row) -> Span:
     begin = row.item if tree is None else tree.begin(row.item)
     end = begin if tree is None or row.unfolded else tree.end(row.item)
     marked = any(begin <= step <= end for step in cursor.marks)
-    stops = not marked and any(each.stops_between(cursor.trace, begin, end) for each in cursor.breakpoints)
+    seen = end if cursor.ahead is None else min(end, cursor.ahead.asked)
+    stops = not marked and any(each.stops_between(cursor.trace, begin, seen) for each in cursor.breakpoints)
     return ("●", "warning") if marked else ("◉", "error") if stops else (" ", "")
 
 

@@ -48,7 +48,9 @@ class LessonAsking(Asking):
         return super()._is_open(asked) if self._everywhere else self._is_unanswered(asked)
 
     def _next(self, at: int, to: int) -> Prediction | None:
-        """The lesson's first open question after a step, up to another one."""
+        """The lesson's first open question after a step, up to another one; None if the reader ended predict mode."""
+        if not self.on:
+            return None
         behind = self._steps[bisect_right(self._steps, at) :]
         asked = (self._questions[step] for step in behind if step <= to)
         return next((each for each in asked if self._is_unanswered(each)), None)

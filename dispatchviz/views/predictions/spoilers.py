@@ -6,11 +6,16 @@ of the cursor. The panes here look ahead within the current call or backward pas
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.predictions.prediction import Kind
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.kinds.all_kinds import why_here
+from dispatchviz.explain.predictions.prediction import Kind, Prediction
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around, within
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.layout.pane_layout import CELL, ENGINE, TABLE
+from dispatchviz.views.panes.empty_titles import NONE_LATER, NONE_LATER_HERE
 from dispatchviz.views.text.styled_line import Line, line
 
 ASKED_FIRST = line(("? ", "hint"), ("Hidden until you guess.", "dim"))
@@ -26,23 +31,42 @@ def hidden(pane: int, cursor: Cursor) -> Line | None:
 
 
 def without_hidden(rows: list[Line], cursor: Cursor) -> list[Line]:
-    """The rows of a pane, with a placeholder for those that lead to a hidden step."""
+    """The rows of a pane, with a placeholder for those that lead to a hidden step, or say that there is none."""
     if cursor.ahead is None:
         return rows
-    return [ASKED_FIRST if row.goto is not None and cursor.hides(row.goto) else row for row in rows]
+    return [ASKED_FIRST if _reveals(row, cursor) else row for row in rows]
+
+
+def _reveals(row: Line, cursor: Cursor) -> bool:
+    return row.plain.endswith(NONE_LATER) if row.goto is None else cursor.hides(row.goto)
 
 
 def without_step(said: Line, cursor: Cursor) -> Line:
-    """The text in the title of an empty pane, without the number of a hidden step."""
-    if said.goto is None or not cursor.hides(said.goto):
+    """The text in the title of an empty pane, without the number of a hidden step, and without the hint that there is
+    none.
+    """
+    tells = said.plain.endswith(NONE_LATER_HERE) if said.goto is None else cursor.hides(said.goto)
+    if cursor.ahead is None or not tells:
         return said
     return line((said.spans[0][0].partition(",")[0], "dim"))
 
 
 def hides_sentence(cursor: Cursor) -> bool:
-    """Return whether the sentence of the step would reveal the next Node."""
+    """Return whether the sentence of the step would reveal the next Node, or the key of the next call."""
+    if cursor.ahead is None:
+        return False
     queued = isinstance(cursor.trace[cursor.at], ev.NodeQueued)
-    return cursor.ahead is not None and cursor.ahead.kind is Kind.NEXT and queued
+    return (cursor.ahead.kind is Kind.NEXT and queued) or cursor.at in telling_kernels(cursor.trace, cursor.ahead)
+
+
+@lru_cache(maxsize=16)
+def telling_kernels(trace: Trace, asked: Prediction) -> tuple[int, ...]:
+    """The kernels around the answer whose sentences name the call that it is about, with the work that it does."""
+    call = trace[asked.reveals]
+    if asked.kind is not Kind.KEY or not isinstance(call, ev.Dispatched):
+        return ()
+    kernels = (each for each in trace.ancestors(call.seq) if isinstance(each, ev.KernelEntered))
+    return tuple(each.seq for each in kernels if call.operator in why_here(trace, each.seq))
 
 
 def _shows_cell(cursor: Cursor, reveals: int) -> bool:

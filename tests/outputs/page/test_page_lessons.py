@@ -1,4 +1,4 @@
-"""Lessons in a page: its own questions, and nothing that gives an answer away."""
+"""Lessons in a page: their own questions, and nothing that gives an answer away."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from dispatchviz.cli.lesson_check import run_lesson
+from dispatchviz.explain.graph.backward_graph import backward_graph
 from dispatchviz.explain.predictions.typed_answers import normal
+from dispatchviz.lessons.catalog import lesson_named
 from dispatchviz.lessons.guide import Guide
+from dispatchviz.outputs.page.interned_lines import Lines
 from dispatchviz.outputs.page.player_page import player_page
+from dispatchviz.outputs.page.question_data import question_data
+from dispatchviz.outputs.picture.dot import legend
+from dispatchviz.views.predictions.spoilers import telling_kernels
 from tests.lessons.own_lesson import QUESTIONS, guide, written
 from tests.lessons.test_own_questions import SAME
 from tests.outputs.page.browser import Page
@@ -42,6 +49,7 @@ def test_page_asks_and_replies(paged: Page, own: Guide) -> None:
 def test_page_checks_a_typed_answer(paged: Page) -> None:
     paged.keys("c", "2", "c")
     assert paged.evaluate("document.activeElement.id") == "typed"
+    assert "Esc skips this question" in paged.text("#question")
     paged.write("(7.0, 7)")
     paged.keys("Enter")
     assert "✓ Right: [7, 7]." in paged.text("#note")
@@ -63,4 +71,74 @@ def test_page_compares_typed_answers_as_the_stepper_does(paged: Page) -> None:
     typed = [text for pair in SAME for text in pair]
     assert paged.evaluate(f"JSON.stringify({json.dumps(typed)}.map(normal))") == json.dumps(
         list(map(normal, typed)), separators=(",", ":")
+    )
+
+
+# -- no spoilers -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def in_place(folder: Path) -> Guide:
+    lesson = lesson_named("in_place", None)
+    of = Guide(lesson, run_lesson(lesson).trace)
+    (folder / "in_place.html").write_bytes(player_page(of.trace, of))
+    return of
+
+
+@pytest.fixture
+def lesson(in_place: Guide, page: Page, folder: Path) -> Page:
+    page.open((folder / "in_place.html").as_uri())
+    return page
+
+
+def test_search_of_a_page_finds_only_steps_before_the_question(lesson: Page, in_place: Guide) -> None:
+    first = min(in_place.questions)
+    lesson.evaluate("act(() => search('RuntimeError'))")
+    assert lesson.text("#note") == "No step before the next question has RuntimeError"
+    lesson.evaluate("act(() => search('MulBackward0'))")
+    seen = lesson.evaluate("S.hits.length")
+    assert lesson.evaluate("Math.max(...S.hits)") < first
+    lesson.evaluate("act(() => { A.on = false; })")
+    assert lesson.evaluate("S.hits.length") > seen, "all steps are searched after the last question"
+
+
+def test_filter_and_breakpoints_of_a_page_end_before_the_question(lesson: Page, in_place: Guide) -> None:
+    first = min(in_place.questions)
+    lesson.keys("f")
+    lesson.write("MulBackward0")
+    lesson.keys("Enter")
+    assert lesson.evaluate("Math.max(...S.filter)") < first
+    lesson.evaluate("act(() => setBreakpoint('MulBackward0'))")
+    seen, everywhere = (
+        lesson.evaluate("visible(S.breakpoints[0].steps).length"),
+        lesson.evaluate("S.breakpoints[0].steps.length"),
+    )
+    assert 0 < seen < everywhere
+    assert f"{seen} stops" in lesson.text("#note")
+
+
+def test_picture_of_a_page_says_nothing_about_its_last_step(lesson: Page, in_place: Guide) -> None:
+    assert "saved tensors:" in "".join(legend(backward_graph(in_place.trace)))
+    assert "saved tensors:" not in "".join(legend(backward_graph(in_place.trace), of_many_steps=True))
+    lesson.evaluate(f"act(() => goTo({min(in_place.questions) - 1}))")
+    assert "Backward graph" in lesson.text("#panes")
+    assert "saved tensors:" not in lesson.text("#panes")
+
+
+def test_titles_and_texts_of_a_page_say_nothing_about_later_steps(lesson: Page) -> None:
+    assert "later" not in lesson.text("#panes")
+    lesson.evaluate("act(() => showText('traceback'))")
+    assert "Hidden until you guess." in lesson.text("#dialog")
+    assert "RuntimeError" not in lesson.text("#dialog")
+
+
+def test_sentence_of_a_page_does_not_name_the_key_of_the_next_call(in_place: Guide) -> None:
+    lesson = lesson_named("guards", None)
+    of = Guide(lesson, run_lesson(lesson).trace)
+    asked = question_data(of.trace, Lines(), range(len(of.trace)), of.questions)["asked"]
+    assert isinstance(asked, list)
+    telling = {each["reveals"]: tuple(each["telling"]) for each in asked if "telling" in each}
+    assert {step: telling_kernels(of.trace, of.questions[step]) for step in of.questions if step in telling}
+    assert all(
+        telling[step] == telling_kernels(of.trace, of.questions[step]) for step in of.questions if step in telling
     )

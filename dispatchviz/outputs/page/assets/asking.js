@@ -54,16 +54,16 @@ function predict() {
 function ask(asked) {
   A.open = asked;
   const title = made("h2");
-  title.append(...line(asked.question).spans.map(drawnSpan));
+  title.append(...prose(asked.question));
   title.id = "asked";
   const choices = asked.choices.map((choice, at) => {
     const found = made("button", "choice");
     found.type = "button";
-    found.append(made("kbd", "", `${at + 1}`), " ", ...line(choice).spans.map(drawnSpan));
+    found.append(made("kbd", "", `${at + 1}`), " ", ...prose(choice));
     found.addEventListener("click", () => answer(at));
     return found;
   });
-  const skip = made("button", "", D.remarks.skip);
+  const skip = made("button", "", D.remarks.skip[asked.choices.length ? 0 : 1]);
   skip.type = "button";
   skip.addEventListener("click", () => answer(-1));
   const answers = choices.length ? choices : [typedAnswer(asked)];
@@ -71,6 +71,9 @@ function ask(asked) {
   element("question").hidden = false;
   element("typed")?.focus();
 }
+
+/** A text with its code, which is in backticks. */
+const prose = (number) => text(number).split(/`([^`]+)`/).map((part, at) => drawnSpan([part, at % 2 ? "keycap" : ""]));
 
 /** The field for an answer that the reader types. */
 function typedAnswer(asked) {
@@ -144,4 +147,9 @@ function wouldReveal(pane, asked) {
   return later !== undefined && call + later >= asked.reveals;
 }
 
-const sentenceWouldReveal = (asked) => asked !== null && asked.next && kind(S.at).name === "NodeQueued";
+/** Return whether a row leads to a hidden step, or says that there is none. */
+function rowWouldReveal(asked, row) {
+  return asked !== null && (row.goto < 0 ? D.questions.none_later.some((end) => plain(row).endsWith(end)) : hides(asked, row.goto));
+}
+
+const sentenceWouldReveal = (asked) => asked !== null && ((asked.next && kind(S.at).name === "NodeQueued") || asked.telling?.includes(S.at));

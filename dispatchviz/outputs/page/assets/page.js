@@ -3,6 +3,7 @@
 /** Show the state. The time that this took is kept for measurements. */
 function render() {
   const begin = performance.now(), asked = ahead();
+  if (S.query) searchAgain();
   document.body.classList.toggle("presenting", S.presenting);
   document.body.classList.toggle("zoomed", S.zoomed);
   drawBars(asked);

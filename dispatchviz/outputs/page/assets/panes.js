@@ -100,7 +100,7 @@ function paneRows(pane, asked) {
   const now = rowsAt(pane, S.at);
   if (now === null) return [leftOut()];
   const before = S.came < 0 ? now : rowsAt(pane, S.came) ?? now;
-  return marked(now, before).map((each) => (hides(asked, each.goto) ? line(D.questions.hidden) : each));
+  return marked(now, before).map((each) => (rowWouldReveal(asked, each) ? line(D.questions.hidden) : each));
 }
 
 function rowsAt(pane, step) {
@@ -160,7 +160,7 @@ function drawnOthers(others, asked) {
 /** The text of a pane that has nothing to show. */
 function emptyText(pane, asked) {
   const said = D.panes.get(pane).empty.at(S.at).map(line);
-  return said.map((each) => (hides(asked, each.goto) ? each.spans[0][0].split(",")[0] : plain(each))).join(" ");
+  return said.map((each) => (rowWouldReveal(asked, each) ? each.spans[0][0].split(",")[0] : plain(each))).join(" ");
 }
 
 /** A pane as its title, with its text if it has nothing to show. */

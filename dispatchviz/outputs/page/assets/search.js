@@ -1,17 +1,34 @@
 // -- Search over the labels and the sentences of all steps ------------------------------------------------------------
 
 /** The steps whose label has all words of a query; if there are none, those whose sentence has them. */
-function found(query) {
+function found(query, end) {
   const wanted = query.toLowerCase().split(/\s+/).filter(Boolean);
-  const hits = wanted.length ? hitsIn(labelOf, wanted) : [];
-  return wanted.length && !hits.length ? hitsIn(sentenceOf, wanted) : hits;
+  const hits = wanted.length ? hitsIn(labelOf, wanted, end) : [];
+  return wanted.length && !hits.length ? hitsIn(sentenceOf, wanted, end) : hits;
 }
+
+/** The first step that is hidden until a question is answered; after the last step if none is. */
+const firstHidden = () => ahead()?.reveals ?? D.count;
 
 function search(query) {
   S.query = query.trim();
-  S.hits = found(S.query);
-  if (S.query && !S.hits.length) S.note = words(`No step has ${S.query}`, "warning");
+  S.searched = -1;
+  searchAgain();
+  if (S.query && !S.hits.length) S.note = words(noStepHas(S.query), "warning");
 }
+
+/** Update the hits, which are before the next question. */
+function searchAgain() {
+  const end = firstHidden();
+  if (S.searched === end) return;
+  S.searched = end;
+  S.hits = found(S.query, end);
+}
+
+const noStepHas = (query) => `No step ${ahead() ? "before the next question " : ""}has ${query}`;
+
+/** The steps that are not hidden until a question is answered. */
+const visible = (steps) => steps.filter((step) => step < firstHidden());
 
 const labelOf = (step) => D.tree.steps.labels[step];
 const sentenceOf = (step) => D.why.number(step);
@@ -25,13 +42,13 @@ function withoutFile(label, role) {
   return role === "program" && !label.startsWith("printed ") ? label.replace(/^\S.*?, (?=line \d)/, "") : label;
 }
 
-function hitsIn(of, wanted) {
+function hitsIn(of, wanted, end) {
   const known = new Map(), hits = [];
   const fits = (number) => {
     const text = TEXTS.get(of)(number).toLowerCase();
     return wanted.every((word) => text.includes(word));
   };
-  for (let step = 0; step < D.count; step++) {
+  for (let step = 0; step < end; step++) {
     const number = of(step);
     if (!known.has(number)) known.set(number, fits(number));
     if (known.get(number)) hits.push(step);

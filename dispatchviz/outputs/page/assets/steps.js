@@ -93,8 +93,8 @@ function factsOf(each) {
 
 /** The sign of a row with a mark, a stop of a breakpoint or a hit of the search. */
 function sign(each) {
-  const end = each.unfolded ? each.step : tree().end(each);
-  const has = (steps) => (steps[behind(steps, each.step - 1)] ?? Infinity) <= end;
+  const end = each.unfolded ? each.step : tree().end(each), seen = Math.min(end, firstHidden() - 1);
+  const has = (steps) => (steps[behind(steps, each.step - 1)] ?? Infinity) <= seen;
   if ([...S.marks.keys()].some((step) => step >= each.step && step <= end)) return "●";
   if (S.breakpoints.some(({ steps }) => has(steps))) return "◉";
   return has(S.hits) ? "*" : " ";

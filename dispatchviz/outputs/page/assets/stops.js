@@ -41,10 +41,10 @@ const askBreakpoint = () => prompted("Stop at a line (6) or at steps with some w
 });
 
 function setBreakpoint(place) {
-  const steps = stepsOf(place), count = `${steps.length} ${steps.length === 1 ? "stop" : "stops"}`;
+  const steps = stepsOf(place), seen = visible(steps), count = `${seen.length} ${seen.length === 1 ? "stop" : "stops"}`;
   if (!steps.length) return void (S.note = words(`No step has ${place}`, "warning"));
   S.breakpoints.push({ place, steps });
-  const said = { PLACE: place, STOPS: count, FIRST: steps[0] };
+  const said = { PLACE: place, STOPS: count, FIRST: seen[0] ?? "" };
   S.note = words(D.remarks.breakpoint.trim().replace(/PLACE|STOPS|FIRST/g, (name) => said[name]), "hint");
 }
 
@@ -52,21 +52,21 @@ function setBreakpoint(place) {
 function stepsOf(place) {
   const line = /^line (\d+)$/.exec(place);
   if (line) return D.tree.rows.filter((each) => each[0] === STATEMENT && each[5] === +line[1]).map((each) => each[1]);
-  return /^\d+$/.test(place) ? [+place].filter((step) => step <= last()) : found(place);
+  return /^\d+$/.test(place) ? [+place].filter((step) => step <= last()) : found(place, D.count);
 }
 
 function listBreakpoints() {
   if (!S.breakpoints.length) return void (S.note = words(D.remarks.no_breakpoints.trim(), "hint"));
   listChoices("Breakpoints", S.breakpoints.map(({ place, steps }) => {
-    const behindUs = behind(steps, S.at - 1), ahead = steps.length - behind(steps, S.at);
-    const text = `${steps.length} ${steps.length === 1 ? "stop" : "stops"}: ${behindUs} behind, ${ahead} ahead`;
+    const seen = visible(steps), behindUs = behind(seen, S.at - 1), ahead = seen.length - behind(seen, S.at);
+    const text = `${seen.length} ${seen.length === 1 ? "stop" : "stops"}: ${behindUs} behind, ${ahead} ahead`;
     return [[[`${place}  `, "bold"], [text, "dim"]], () => goTo(neighbor(steps, 1) < 0 ? steps[0] : neighbor(steps, 1))];
   }));
 }
 
 const askFilter = () => prompted("Show only steps with these words (empty: all): ", S.filterText, (text) => {
-  const query = text.trim(), steps = found(query);
-  if (query && !steps.length) return void (S.note = words(`No step has ${query}: ${D.remarks.stay}`, "warning"));
+  const query = text.trim(), steps = found(query, firstHidden());
+  if (query && !steps.length) return void (S.note = words(`${noStepHas(query)}: ${D.remarks.stay}`, "warning"));
   S.filterText = query;
   S.filter = query ? Int32Array.from(steps) : null;
   S.note = words((query ? D.remarks.kept.replace("SOME", withCommas(steps.length)).replace("COUNT", withCommas(last() + 1)).replace("QUERY", () => query) : D.remarks.all).trim(), "hint");

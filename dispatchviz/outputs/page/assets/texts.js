@@ -3,6 +3,7 @@
 /** The lines of a text at this step. */
 function textAt(name) {
   const asked = ahead(), rows = D.texts[name].rows.at(S.at)?.map(line) ?? [leftOut()];
+  if (asked && name === "traceback" && kind(S.at).name !== "ErrorRaised") return [line(D.questions.hidden)];
   return rows.map((each) => (hides(asked, each.goto) ? line(D.questions.hidden) : each));
 }
 

@@ -1,0 +1,71 @@
+"""The goals of a lesson at the end of a learner's program, with the values that they compare."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.foundation.shipped_examples import script_of
+from dispatchviz.lessons.asked.evaluation import Result, values
+from dispatchviz.lessons.asked.line_visits import end_of_program
+from dispatchviz.lessons.asked.shown_values import YES
+from dispatchviz.lessons.lesson_file import Lesson
+from dispatchviz.lessons.passages import Goal
+from dispatchviz.running.engines import MODEL
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A goal with its value."""
+
+    goal: Goal
+    value: Result
+    parts: tuple[tuple[str, Result], ...]
+    """The values that the goal compares: ``x.grad`` and what it is."""
+
+    @property
+    def holds(self) -> bool:
+        """True if the goal is reached."""
+        return self.value == YES
+
+    @property
+    def why(self) -> Iterator[str]:
+        """The reasons why it is not reached."""
+        if isinstance(self.value, Exception):
+            yield str(self.value)
+        yield from (f"{text} is {value}" for text, value in self.parts if isinstance(value, str))
+
+
+def reached(lesson: Lesson, trace: Trace) -> list[Reached]:
+    """Return the goals of a lesson, evaluated at the end of its program."""
+    parts = {goal: list(_parts(goal.text)) for goal in lesson.goals}
+    texts = [text for goal in lesson.goals for text in (goal.text, *parts[goal])]
+    place = end_of_program(trace)
+    results = iter(values(script_of(lesson.path), lesson.program, trace, [(text, place) for text in texts], MODEL))
+    return [Reached(goal, next(results), tuple((text, next(results)) for text in parts[goal])) for goal in lesson.goals]
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield the sides of the comparisons in an expression, without constants."""
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError):  # the goal itself has the error
+        return
+    yield from dict.fromkeys(_sides(tree))
+
+
+def _sides(tree: ast.expr) -> Iterator[str]:
+    match tree:
+        case ast.BoolOp():
+            for value in tree.values:
+                yield from _sides(value)
+        case ast.UnaryOp(op=ast.Not()):
+            yield from _sides(tree.operand)
+        case ast.Compare():
+            for side in (tree.left, *tree.comparators):
+                if not all(
+                    isinstance(part, ast.Constant | ast.List | ast.Tuple | ast.expr_context) for part in ast.walk(side)
+                ):
+                    yield ast.unparse(side)

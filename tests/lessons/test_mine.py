@@ -1,0 +1,237 @@
+"""``lesson NAME --mine FILE``: the learner's file, the facts and goals in it, three hints, one clear error."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.cli.lesson_check import run_lesson
+from dispatchviz.lessons.catalog import lesson_named, shipped_lessons
+from dispatchviz.lessons.lesson_file import Lesson, read_lesson
+from dispatchviz.lessons.mine.facts import Fact, facts
+from dispatchviz.lessons.mine.goals import reached
+from dispatchviz.lessons.mine.hints import hints
+from dispatchviz.lessons.mine.learner_program import learners_lesson, write_first
+from dispatchviz.lessons.passages import LessonError
+from tests.cli.command import dispatchviz, refused
+from tests.lessons.own_lesson import QUESTIONS, found, written
+
+HOMEWORK = Path(__file__).parents[2] / "docs" / "how-to" / "lesson-homework.md"
+
+SOLUTIONS = {
+    "forum": "import torch\nx, y = torch.randn(2, 2).requires_grad_(), torch.randn(2)\nwith torch.no_grad():\n"
+    "    z = torch.add(x, y)\n",
+    "in_place": "import torch\nx = torch.ones(2, 2, requires_grad=True)\ny = x * 2\nz = y + y\nd = y.detach()\n"
+    "d.mul_(3)\nz.sum().backward()\n",
+}
+
+
+def mine(lesson: Lesson, folder: Path, program: str) -> Lesson:
+    path = folder / "mine.py"
+    path.write_text(program, "utf-8")
+    return learners_lesson(lesson, path)
+
+
+def compared(lesson: Lesson, folder: Path, program: str) -> list[Fact]:
+    changed = mine(lesson, folder, program)
+    return facts(lesson, run_lesson(lesson).trace, changed, run_lesson(changed).trace)
+
+
+# -- facts -------------------------------------------------------------------------------------------------------------
+
+
+def test_all_facts_hold_in_an_unchanged_copy(tmp_path: Path) -> None:
+    lesson = written(tmp_path, QUESTIONS)
+    assert all(fact.holds for fact in compared(lesson, tmp_path, lesson.path.read_text("utf-8")))
+
+
+def test_facts_report_what_happened_instead(tmp_path: Path) -> None:
+    lesson = written(tmp_path, f"{QUESTIONS}#\n# predict: call mm\n# stop: run SumBackward0\n")
+    program = lesson.path.read_text("utf-8").replace("z = f(f(x))", "z = f(x).exp()").replace("torch.mm(x, x)", "1")
+    by_name = {fact.about: fact for fact in compared(lesson, tmp_path, program)}
+    grad = by_name["What is `x.grad` now?"]
+    assert (grad.holds, grad.lesson.text, grad.mine.text) == (False, "[7, 7]", "[60.2566, 60.2566]")
+    assert by_name["Does `z.grad` have a gradient after this line?"].holds
+    assert by_name["Was `z` changed?"].mine.text.startswith("does not happen")
+    key = by_name["aten::mm is called. Which key wins?"]
+    assert (key.lesson.text, key.mine.step) == ("AutogradCPU", None)
+    assert key.mine.text.startswith("does not happen; the trace has ")
+    assert by_name["run SumBackward0"].holds
+
+
+@pytest.mark.parametrize(
+    ("line", "end", "holds"), [("", "without an error", True), ("raise ValueError('no')", "with ValueError", False)]
+)
+def test_end_of_the_program_is_a_fact(line: str, end: str, holds: bool, tmp_path: Path) -> None:
+    lesson = written(tmp_path, QUESTIONS)
+    last = compared(lesson, tmp_path, f"{lesson.path.read_text('utf-8')}\n{line}\n")[-1]
+    assert (last.about, last.mine.text, last.holds) == ("How does the program end?", end, holds)
+
+
+# -- goals and hints ---------------------------------------------------------------------------------------------------
+
+GOALS = """\
+# ## Make
+#
+# Write it.
+# goal: x.grad is None
+# goal: z.tolist() == [6, 6] and
+#   not happens("error")
+# hint: One.
+# hint: Two
+# goes on.
+"""
+
+
+def test_goals_and_hints_are_read(tmp_path: Path) -> None:
+    lesson = written(tmp_path, GOALS)
+    assert [goal.text for goal in lesson.goals] == ["x.grad is None", 'z.tolist() == [6, 6] and not happens("error")']
+    assert lesson.hints == ("One.", "Two goes on.")
+    assert lesson.passages[-1].text == "Write it."
+
+
+def test_goals_have_the_values_that_they_compare(tmp_path: Path) -> None:
+    lesson = written(tmp_path, GOALS)
+    first, second = reached(lesson, run_lesson(lesson).trace)
+    assert (first.holds, list(first.why)) == (False, ["x.grad is [7, 7]"])
+    assert (second.holds, list(second.why)) == (False, ["z.tolist() is [7, 7]"])
+    program = "import torch\nx = torch.ones(2)\nz = x * 6\n"
+    done = mine(lesson, tmp_path, program)
+    assert all(goal.holds for goal in reached(done, run_lesson(done).trace))
+
+
+def test_goal_is_evaluated_after_an_error(tmp_path: Path) -> None:
+    lesson = written(tmp_path, '# ## Make\n# goal: happens("error ValueError") and k == 1\n')
+    ended = mine(lesson, tmp_path, "import torch\nx = torch.ones(2)\nk = 1\nraise ValueError\n")
+    assert reached(ended, run_lesson(ended).trace)[0].holds
+
+
+def test_three_hints_begin_with_those_of_the_author(tmp_path: Path) -> None:
+    lesson = written(tmp_path, GOALS)
+    compared_facts = compared(lesson, tmp_path, lesson.path.read_text("utf-8"))
+    goals = reached(lesson, run_lesson(lesson).trace)
+    one, two, three = hints(lesson, compared_facts, goals, "open STEP")
+    assert (one, two) == ("One.", "Two goes on.")
+    assert three.startswith("Your program still does everything")
+
+
+def test_hints_without_goals_are_about_the_first_change(tmp_path: Path) -> None:
+    lesson = written(tmp_path, "# predict: call mm\n")
+    different = compared(lesson, tmp_path, lesson.path.read_text("utf-8").replace("torch.mm(x, x)", "x.T"))
+    one, two, three = hints(lesson, different, [], "open STEP")
+    assert one.startswith("Your change has an effect. The first one is at the stop call mm.")
+    assert two.startswith("aten::mm is called. Which key wins? In the lesson: AutogradCPU. In your program: does not")
+    assert "It is the highest key left, so it wins." in three
+
+
+def test_nothing_to_hint_without_a_difference(tmp_path: Path) -> None:
+    lesson = written(tmp_path, "# predict: call mm\n")
+    assert hints(lesson, compared(lesson, tmp_path, lesson.path.read_text("utf-8")), [], "") == ()
+
+
+WRONG = [
+    ("# goal: x is None\n", "write goal: in the phases Modify and Make only"),
+    ("# ## Predict\n# hint: Look.\n", "write hint: in the phases Modify and Make only"),
+    ("# ## Make\n# hint: 1\n# hint: 2\n# hint: 3\n# hint: 4\n", "a lesson has at most three hints"),
+]
+
+
+@pytest.mark.parametrize(("part", "said"), WRONG)
+def test_goals_and_hints_in_a_wrong_place_are_refused(part: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(LessonError, match=said.replace("three", "3")):
+        written(tmp_path, part)
+
+
+@pytest.mark.parametrize(
+    ("goal", "said"),
+    [
+        ("x.grad is", "'x.grad is' is not an expression of Python"),
+        ("f(x)", "calls f, which an answer cannot call"),
+        ("x.grad is not None", "the program of the lesson reaches all goals"),
+    ],
+)
+def test_check_refuses_a_goal_that_is_none(goal: str, said: str, tmp_path: Path) -> None:
+    [problem] = found(tmp_path, f"# stop: call mm\n# ## Make\n# goal: {goal}\n")
+    assert said in problem.text
+    assert problem.line == 23
+
+
+@pytest.mark.parametrize("path", shipped_lessons(), ids=lambda path: path.stem)
+def test_goals_of_a_shipped_lesson_can_be_reached(path: Path, tmp_path: Path) -> None:
+    lesson = read_lesson(path)
+    assert bool(lesson.goals) == (lesson.name in SOLUTIONS)
+    assert len(lesson.hints) == (3 if lesson.goals else 0)
+    if lesson.goals:
+        solved = mine(lesson, tmp_path, SOLUTIONS[lesson.name])
+        goals = reached(solved, run_lesson(solved).trace)
+        assert [(goal.goal.text, list(goal.why)) for goal in goals if not goal.holds] == []
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+def test_first_file_has_the_program_and_its_tasks(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    ended = dispatchviz("lesson", "in_place", "--mine", path)
+    assert (ended.status, ended.err) == (0, "")
+    assert ended.out.startswith(f"{path} written: the program of the lesson, and its tasks\nChange it, then run: ")
+    text = path.read_text("utf-8")
+    assert text.startswith("# How does PyTorch notice that a saved tensor changed?\n#\n# Modify\n# Go to the line")
+    assert "z = y * y\n\nd = y.detach()\n" in text
+    assert "MulBackward0 saves" not in text, "no hint"
+    assert "predict" not in text
+
+
+def test_first_file_is_never_written_over(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("x = 1\n")
+    with pytest.raises(LessonError, match="cannot write"):
+        write_first(lesson_named("forum", None), tmp_path / "mine.py")
+    assert (tmp_path / "mine.py").read_text() == "x = 1\n"
+
+
+def test_report_of_the_documentation_is_printed(tmp_path: Path) -> None:
+    mine(lesson_named("in_place", None), tmp_path, SOLUTIONS["in_place"].replace("y + y", "y.exp()"))
+    ended = dispatchviz("lesson", "in_place", "--mine", "mine.py", "--hint", "2", cwd=tmp_path)
+    [report] = re.findall(r"```text\n(How.*?)```", HOMEWORK.read_text("utf-8"), re.DOTALL)
+    assert ended.out.startswith(report)
+    assert ended.status == 1
+    assert "Hint 1 of 3\n  Which operator computes `z`, and what does its Node save?\nHint 2 of 3\n" in ended.out
+    assert "`z = y + y`" not in ended.out, "not asked for"
+    assert ended.out.endswith("The next hint: dispatchviz lesson in_place --mine mine.py --hint 3\n")
+
+
+def test_reached_goals_exit_with_0_and_give_no_hint(tmp_path: Path) -> None:
+    path = mine(lesson_named("forum", None), tmp_path, SOLUTIONS["forum"]).path
+    ended = dispatchviz("lesson", "forum", "--mine", path)
+    assert ended.status == 0
+    assert f"{path}: 3 of 3 goals reached, 2 of 9 facts of the lesson hold" in ended.out
+    assert "x and y are CPU tensors, and every ordinary CPU tensor has this key" in " ".join(ended.out.split())
+    assert "int" not in ended.out.split("hold")[0]
+    assert "hint" not in ended.out
+
+
+def test_unexpected_error_is_reported_with_the_command_that_explains_it(tmp_path: Path) -> None:
+    path = mine(lesson_named("forum", None), tmp_path, "import torch\nx = torch.ones(2) + torch.ones(3)\n").path
+    ended = dispatchviz("lesson", "forum", "--mine", path)
+    assert f"{path}, line 2: RuntimeError: The size of tensor a (2)" in ended.out
+    assert f"\nWhy: dispatchviz why {path}\n" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--mine", "mine.txt"], "the name of your program must end in .py"),
+        (["--mine", "."], "cannot read the program ."),
+        (["--mine", "bad.py"], "bad.py, line 1: '(' was never closed"),
+        (["--mine", "empty.py"], "empty.py: nothing was recorded; a program for a lesson must call PyTorch"),
+        (["--hint", "1"], "--hint needs your program: --mine FILE"),
+        (["--mine", "bad.py", "--plain"], "--plain with --mine"),
+        (["--mine", "none/mine.py"], "cannot write none/mine.py: No such file or directory"),
+    ],
+)
+def test_wrong_use_is_one_clear_error(arguments: list[str], said: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("x = (\n")
+    (tmp_path / "empty.py").write_text("")
+    assert said in refused("lesson", "forum", *arguments, cwd=tmp_path)
