@@ -81,8 +81,16 @@ z.backward()
 #
 # ## Make
 #
-# Write two blocks, `first` and `second`. Each appends its own name to a list `ran`. Checkpoint both,
-# one after the other, and call `backward`. Guess the four names of the list before you look.
+# Write two blocks, `first` and `second`. Each appends its own name to a list `ran` and calls an
+# operator whose Node saves a tensor. Checkpoint both, one after the other, and call `backward`. Guess
+# the four names of the list before you look.
+#
+# goal: ran == ["first", "second", "second", "first"]
+# hint: In which order does backward need the tensors of the two blocks?
+# hint: A block runs again when the first of its Nodes needs a tensor. If its operator saves none,
+#   the block does not run again.
+# hint: `h = checkpoint(first, x, use_reentrant=False)`, then `checkpoint(second, h,
+#   use_reentrant=False)`, with `x.exp()` and `x.sin()` in the blocks.
 
 
 def facts():

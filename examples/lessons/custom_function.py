@@ -85,8 +85,16 @@ z = x.round()
 # ## Make
 #
 # Write a Function `Cube`. Its forward keeps `x` with `ctx.save_for_backward(x)` and returns `x * x *
-# x`. Its backward uses `ctx.saved_tensors`. Call it with the numbers 1 and 2, and compare `x.grad`
-# with the gradient that you compute on paper. `torch.autograd.gradcheck` compares it for you.
+# x`. Its backward reads `ctx.saved_tensors`. Call it with `x = torch.tensor([1.0, 2.0],
+# requires_grad=True)`, and call `backward` on the sum of the result. Compute `x.grad` on paper first.
+# `torch.autograd.gradcheck` compares a backward with its forward.
+#
+# goal: happens("run CubeBackward")
+# goal: x.grad.tolist() == [3, 12]
+# hint: `backward` gets the gradient of the result. By what does it have to multiply it?
+# hint: The derivative of x³ is 3x². The numbers of `x` are in `ctx.saved_tensors`, which is a
+#   tuple.
+# hint: `(x,) = ctx.saved_tensors`, and then `return 3 * x * x * grad`.
 
 
 def facts():

@@ -84,9 +84,17 @@ with Listening() as mode:
 #
 # ## Make
 #
-# Write a mode `Counting` with a dict `counts`: for each name of an operator the number of its calls.
-# Count the calls of one training step of `torch.nn.Linear(3, 4)`, forward and backward, with the sum
-# as the loss. Guess the number of `aten.mm.default` or `aten.addmm.default` before you look.
+# Write a mode `Counting` with a dict `counts`: the number of calls for each `str(func)`. Under `with
+# Counting() as mode:`, call `torch.nn.Linear(3, 4)` on `torch.ones(2, 3)`, and call `backward` on the
+# sum of the result. Guess the counts of `aten.addmm.default` and `aten.mm.default` first. `Linear`
+# has a bias.
+#
+# goal: mode.counts["aten.addmm.default"] == 1
+# goal: mode.counts["aten.mm.default"] == 1
+# hint: Which gradients does the Node of the layer have to compute? The input does not require grad.
+# hint: `addmm` multiplies and adds the bias in one call. Its formula calls `mm` for the gradient of
+#   the weight.
+# hint: In `__torch_dispatch__`: `self.counts[str(func)] = self.counts.get(str(func), 0) + 1`.
 
 
 def facts():

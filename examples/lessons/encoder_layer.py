@@ -81,9 +81,16 @@ with torch.no_grad():
 #
 # ## Make
 #
-# Write a program with `torch.nn.MultiheadAttention(4, 2, batch_first=True)`. Call it twice: once as it
-# is, and once with `need_weights=False`. Which of the two calls `softmax`? Why can the other one not
-# return the weights?
+# Write a program with `torch.nn.MultiheadAttention(4, 2, batch_first=True)`. Call it twice with `x,
+# x, x`: once as it is, and once with `need_weights=False`. Which of the two calls `softmax`? Why can
+# the other one not return the weights?
+#
+# goal: happens("call softmax")
+# goal: happens("call scaled_dot_product_attention")
+# hint: Record the program and look for `softmax` with `/`.
+# hint: The weights are the result of `softmax`. A fused operator computes them in parts and does
+#   not keep them.
+# hint: `attention(x, x, x)` and `attention(x, x, x, need_weights=False)`, in training mode.
 
 
 def facts():

@@ -77,7 +77,13 @@ after = forward_ad.unpack_dual(z).tangent
 # ## Make
 #
 # Compute all three slopes of `z` into a list `slopes`: one pass for each row of `torch.eye(3)`. Then
-# compare with the gradient from one `backward`. `torch.func.jvp` does the steps of the block for you.
+# compare them with the gradient that one `backward` computes. `torch.func.jvp` does the steps of the
+# block for you.
+#
+# goal: [float(each) for each in slopes] == [2, 4, 6]
+# hint: What does a row of `torch.eye(3)` have in common with `direction`?
+# hint: Put the block into a loop over the rows, and take each row as the tangent of `x`.
+# hint: `slopes.append(forward_ad.unpack_dual(z).tangent.item())` within the block, at its end.
 
 
 def facts():

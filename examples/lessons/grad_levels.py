@@ -81,8 +81,13 @@ second = torch.func.grad(torch.func.grad(square))(x)
 # ## Make
 #
 # Write `outer(x)`, which returns `x * torch.func.grad(lambda y: x + y)(torch.tensor(2.0))`, and call
-# `slope = torch.func.grad(outer)(torch.tensor(3.0))`. Compute it on paper first. If the inner `grad`
-# took the `x` of the outer one for its own variable, it would be 2.
+# `slope = torch.func.grad(outer)(torch.tensor(3.0))`. Compute `slope` on paper first. It would be 2
+# if the inner `grad` took the `x` of the outer one for its own variable.
+#
+# goal: slope.item() == 1
+# hint: Which variable does the inner `grad` differentiate by? What is `x` for it?
+# hint: The derivative of `x + y` by `y` is 1, whatever `x` is. So what does `outer` return?
+# hint: `outer(x)` is `x * 1`. Write the two lines as they are in the task.
 
 
 def facts():

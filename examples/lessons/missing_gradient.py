@@ -96,8 +96,14 @@ optimizer.zero_grad()
 #
 # ## Make
 #
-# Repair a copy of the program: at its end, `x`, `w`, `a`, `b` and `c` have a gradient, and `y` has the
-# same numbers as before. How can `c` take part without a change of the numbers?
+# Repair the program: at its end, `x`, `w`, `a`, `b` and `c` are leaves that have a gradient, and `y`
+# has the same numbers as before. How can `c` take part without a change of the numbers?
+#
+# goal: all(each.is_leaf and each.grad is not None for each in [x, w, a, b, c])
+# goal: y.tolist() == [1, 1]
+# hint: Go through the five causes, one after the other. Which line has which cause?
+# hint: Create the leaf `w` last, remove the two cuts, and look at `.grad` before `zero_grad`.
+# hint: `c` takes part in `... + c * 0`. Its gradient is 0, but it is not None.
 
 
 def facts():

@@ -79,8 +79,16 @@ w.grad = None
 # ## Make
 #
 # Write the step with SGD and a `torch.amp.GradScaler("cpu")` named `scaler`. The order is
-# `scaler.scale(loss).backward()`, `scaler.unscale_(optimizer)`, `scaler.step(optimizer)`. Check that
-# `w.grad` is about 1e-9. Then multiply the loss by `float("inf")`. Is `w` changed?
+# `scaler.scale(loss).backward()`, `scaler.unscale_(optimizer)`, `scaler.step(optimizer)`,
+# `scaler.update()`. At the end, `w.grad` is about 1e-9. Then multiply the loss by `float("inf")` in
+# another copy. Does `w` change?
+#
+# goal: 0 < w.grad.item() < 1e-8
+# goal: happens("call _amp_foreach_non_finite_check_and_unscale_")
+# hint: Which of the four calls divides `w.grad` by the factor?
+# hint: If `w.grad` is about 6.6e-5, it is still multiplied by 65536. If it is 0, the loss was not
+#   scaled.
+# hint: `optimizer = torch.optim.SGD([w], lr=0.1)`, and one `backward` only: remove the other two.
 
 
 def facts():

@@ -83,9 +83,15 @@ z.sum().backward()
 #
 # ## Make
 #
-# Write a `pack` that appends `tensor.nbytes` to a list `kept`, and returns the tensor. Use it for
-# `(x * x).exp()`, where `x` has 1000 numbers. Guess the list first. Which tensor does it count twice?
-# Does the graph pay for it twice, too?
+# Write a `pack` that appends `tensor.nbytes` to a list `kept` and returns the tensor. Use it for `(x
+# * x).exp()`, where `x` has 1000 numbers and requires grad. Guess the list first. Which tensor does
+# it count twice? Does the graph pay for it twice, too?
+#
+# goal: kept == [4000, 4000, 4000]
+# hint: What does the Node of `x * x` save? And that of `exp`?
+# hint: `mul` saves both its inputs, one call of `pack` for each. `exp` saves its result.
+# hint: Create `kept = []` at the top of the program. `pack` calls `kept.append(tensor.nbytes)`, and
+#   `unpack` returns what it gets.
 
 
 def facts():

@@ -85,8 +85,17 @@ y.sum().backward()
 # ## Make
 #
 # Write a subclass `Half`, which claims float32 and keeps `held` in float16. Its method computes with
-# `held.float()`. Let `x` be a `Half` that requires grad, and let `y` be `x * 3`. Check `y.dtype`,
-# `y.held.dtype` and the numbers of `x.grad.held`.
+# `held.float()`. Let `x` be a `Half` that holds 1 and 2 and requires grad. Let `y` be `x * 3`, and
+# call `backward` on its sum.
+#
+# goal: y.dtype == torch.float32
+# goal: y.held.dtype == torch.float16
+# goal: x.grad.held.tolist() == [3, 3]
+# hint: Two places of `Holding` read or write `held`. Which dtype belongs to each of them?
+# hint: `__init__` converts to float16, and `__torch_dispatch__` converts to float32 before it calls
+#   `func`.
+# hint: `self.held = held.detach().half()`, and `lambda tensor: tensor.held.float()`. `__new__`
+#   still gets the float32 tensor.
 
 
 def facts():
