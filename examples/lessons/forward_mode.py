@@ -88,9 +88,13 @@ after = forward_ad.unpack_dual(z).tangent
 
 def facts():
     """Check the claims of the prose against PyTorch."""
-    facts_of_tangents()
-    facts_of_a_graph_as_well()
-    facts_of_all_slopes()
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch's own use of torch.jit, when forward mode is first used
+        facts_of_tangents()
+        facts_of_a_graph_as_well()
+        facts_of_all_slopes()
 
 
 def facts_of_tangents():
