@@ -1,4 +1,4 @@
-# # How does a tensor subclass compute without numbers of its own?
+# # How does a tensor without numbers compute?
 #
 # A quantized weight, a tensor that is spread over GPUs, a tensor that only knows its shape: all of
 # them are used like tensors, and keep their numbers elsewhere. Each is a subclass with a method
