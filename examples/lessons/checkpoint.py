@@ -21,16 +21,16 @@ z.backward()
 
 # ## Predict
 #
-# `exp` saves its result, and `sin` saves its input. Both are `h`. Without `checkpoint` the graph keeps
-# `h` until backward.
+# `exp` saves its result, and `sin` saves its input. Both are `h`. Without `checkpoint` the graph
+# keeps `h` until backward.
 #
 # predict: Node ExpBackward0
-# The graph of the block is complete: its Nodes, their edges, their numbers. `checkpoint` changes only
-# what the Nodes keep.
+# The graph of the block is complete: its Nodes, their edges, their numbers. `checkpoint` changes
+# only what the Nodes keep.
 #
 # stop: event SavedTensorHookRan
-# `checkpoint` is a pair of saved-tensor hooks. Its pack hook returns a holder with no numbers in it.
-# So `h` is freed when `block` returns.
+# `checkpoint` is a pair of saved-tensor hooks. Its pack hook returns a holder with no numbers in
+# it. So `h` is freed when `block` returns.
 #
 # ## Run
 #
@@ -40,8 +40,8 @@ z.backward()
 # - 3: once more for each of its Nodes
 #   The second run fills the holders of all Nodes at once.
 # answer: count('printed "block runs"') -> 2
-# because: The first Node that asks for its tensor runs the block again, and that serves the other Node,
-# too.
+# because: The first Node that asks for its tensor runs the block again, and that serves the other
+# Node, too.
 #
 # predict: run SinBackward0
 # The order is the same as without `checkpoint`. But this Node needs `h`, and its holder is empty.
@@ -58,8 +58,8 @@ z.backward()
 #   Only its input is needed, not its result.
 # - no
 # answer: count("kernel wrapper_CPU_sin") > 1 -> no
-# because: When the last holder is filled, `checkpoint` raises an error of its own, which ends the second
-# run.
+# because: When the last holder is filled, `checkpoint` raises an error of its own, which ends the
+# second run.
 #
 # Nothing needs the result of the second run. `checkpoint` catches this error.
 #
@@ -71,26 +71,27 @@ z.backward()
 # Its holder is filled, so nothing runs a third time.
 #
 # stop: x.grad
-# The gradient is the same as without `checkpoint`. The price is time: nearly a second forward of the
-# block. The gain is memory. If a model has many blocks, the inner tensors of only one exist at a time.
+# The gradient is the same as without `checkpoint`. The price is time: nearly a second forward of
+# the block. The gain is memory. If a model has many blocks, the inner tensors of only one exist at
+# a time.
 #
 # ## Modify
 #
-# In a copy of the program, let `block` multiply by `torch.rand(3)`. The second run must use the same
-# numbers. How does it get them? Then pass `use_reentrant=True`. Which Node does `y` have now?
+# In a copy of the program, let `block` multiply by `torch.rand(3)`. The second run must use the
+# same numbers. How does it get them? Then pass `use_reentrant=True`. Which Node does `y` have now?
 #
 # ## Make
 #
 # Write two blocks, `first` and `second`. Each appends its own name to a list `ran` and calls an
-# operator whose Node saves a tensor. Checkpoint both, one after the other, and call `backward`. Guess
-# the four names of the list before you look.
+# operator whose Node saves a tensor. Checkpoint both, one after the other, and call `backward`.
+# Guess the four names of the list before you look.
 #
 # goal: ran == ["first", "second", "second", "first"]
 # hint: In which order does backward need the tensors of the two blocks?
 # hint: A block runs again when the first of its Nodes needs a tensor. If its operator saves none,
 #   the block does not run again.
-# hint: `h = checkpoint(first, x, use_reentrant=False)`, then `checkpoint(second, h,
-#   use_reentrant=False)`, with `x.exp()` and `x.sin()` in the blocks.
+# hint: `h = checkpoint(first, x, use_reentrant=False)`, then
+#   `checkpoint(second, h, use_reentrant=False)`, with `x.exp()` and `x.sin()` in the blocks.
 
 
 def facts():

@@ -51,8 +51,8 @@ z = x.round()
 # result did not require grad.
 #
 # stop: run RoundedBackward
-# The engine calls your `backward` like any other formula. It passes one gradient for each output. It
-# expects one for each argument of the forward. `step` is a number, so its gradient is None.
+# The engine calls your `backward` like any other formula. It passes one gradient for each output.
+# It expects one for each argument of the forward. `step` is a number, so its gradient is None.
 #
 # ## Investigate
 #
@@ -73,8 +73,8 @@ z = x.round()
 # answer: slope -> [0, 0]
 # because: If `x` moves a little, the rounded numbers stay the same. So the derivative is 0.
 #
-# Pane 6 shows this graph: RoundBackward0 is between `z` and `x`. All that comes before this call in a
-# model would get the gradient 0.
+# Pane 6 shows this graph: RoundBackward0 is between `z` and `x`. All that comes before this call in
+# a model would get the gradient 0.
 #
 # ## Modify
 #
@@ -84,10 +84,10 @@ z = x.round()
 #
 # ## Make
 #
-# Write a Function `Cube`. Its forward keeps `x` with `ctx.save_for_backward(x)` and returns `x * x *
-# x`. Its backward reads `ctx.saved_tensors`. Call it with `x = torch.tensor([1.0, 2.0],
-# requires_grad=True)`, and call `backward` on the sum of the result. Compute `x.grad` on paper first.
-# `torch.autograd.gradcheck` compares a backward with its forward.
+# Write a Function `Cube`. Its forward keeps `x` with `ctx.save_for_backward(x)` and returns
+# `x * x * x`. Its backward reads `ctx.saved_tensors`. Call it with
+# `x = torch.tensor([1.0, 2.0], requires_grad=True)`, and call `backward` on the sum of the result.
+# Compute `x.grad` on paper first. `torch.autograd.gradcheck` compares a backward with its forward.
 #
 # goal: happens("run CubeBackward")
 # goal: x.grad.tolist() == [3, 12]

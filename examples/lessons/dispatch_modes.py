@@ -1,8 +1,8 @@
 # # Which calls does a TorchDispatchMode see?
 #
 # A mode is a `with` block that gets the calls of operators, in Python. Tools that count FLOPs, log
-# calls or simulate tensors are modes. To read their lists you need to know at which place they listen:
-# before or after autograd, and before or after operators such as `linear` are split up.
+# calls or simulate tensors are modes. To read their lists you need to know at which place they
+# listen: before or after autograd, and before or after operators such as `linear` are split up.
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -26,8 +26,8 @@ with Listening() as mode:
 
 # ## Predict
 #
-# The program calls `linear`. Its kernel calls `t`, to transpose `w`, and then `matmul`. Write down the
-# operators that the mode will see in this line.
+# The program calls `linear`. Its kernel calls `t`, to transpose `w`, and then `matmul`. Write down
+# the operators that the mode will see in this line.
 #
 # stop: `y = torch.nn.functional.linear`
 # ask: Which is the first operator that the mode sees?
@@ -48,12 +48,12 @@ with Listening() as mode:
 # ## Run
 #
 # stop: redispatch linear to AutogradCPU
-# `linear` has no derivative of its own. So its composite kernel runs here, and calls `t` and `matmul`
-# with all their keys.
+# `linear` has no derivative of its own. So its composite kernel runs here, and calls `t` and
+# `matmul` with all their keys.
 #
 # stop: Node TBackward0
-# For `t`, autograd comes first. So the mode need not care about gradients: the Node exists before the
-# mode gets the call.
+# For `t`, autograd comes first. So the mode need not care about gradients: the Node exists before
+# the mode gets the call.
 #
 # predict: redispatch t to Python
 # This is the other key that the thread includes. It is below autograd and above the CPU.
@@ -79,15 +79,15 @@ with Listening() as mode:
 #
 # ## Modify
 #
-# Go to the line of `linear` and press `W`: run it under `inference_mode`. What does the mode see now?
-# Which key is missing, so that `linear` is not split up?
+# Go to the line of `linear` and press `W`: run it under `inference_mode`. What does the mode see
+# now? Which key is missing, so that `linear` is not split up?
 #
 # ## Make
 #
-# Write a mode `Counting` with a dict `counts`: the number of calls for each `str(func)`. Under `with
-# Counting() as mode:`, call `torch.nn.Linear(3, 4)` on `torch.ones(2, 3)`, and call `backward` on the
-# sum of the result. Guess the counts of `aten.addmm.default` and `aten.mm.default` first. `Linear`
-# has a bias.
+# Write a mode `Counting` with a dict `counts`: the number of calls for each `str(func)`. Under
+# `with Counting() as mode:`, call `torch.nn.Linear(3, 4)` on `torch.ones(2, 3)`, and call
+# `backward` on the sum of the result. Guess the counts of `aten.addmm.default` and
+# `aten.mm.default` first. `Linear` has a bias.
 #
 # goal: mode.counts["aten.addmm.default"] == 1
 # goal: mode.counts["aten.mm.default"] == 1

@@ -1,8 +1,8 @@
 # # Which operators does a Transformer layer call?
 #
-# `TransformerEncoderLayer` is a real building block: attention and a feed-forward network. A recording
-# of it has thousands of steps. You need not read them all. Look for the modules, and for the few calls
-# that take the time. Does the layer make the same calls when it is not trained?
+# `TransformerEncoderLayer` is a real building block: attention and a feed-forward network. A
+# recording of it has thousands of steps. You need not read them all. Look for the modules, and for
+# the few calls that take the time. Does the layer make the same calls when it is not trained?
 
 import torch
 
@@ -16,8 +16,8 @@ with torch.no_grad():
 
 # ## Predict
 #
-# The input has three tokens of four numbers. Attention projects them to queries, keys and values, with
-# two heads, and projects its result once more. Then come two linear layers.
+# The input has three tokens of four numbers. Attention projects them to queries, keys and values,
+# with two heads, and projects its result once more. Then come two linear layers.
 #
 # stop: `y = layer(x)`
 # ask: A linear layer with a bias calls `addmm`. How many calls of `addmm` does this line make?
@@ -30,31 +30,33 @@ with torch.no_grad():
 # because: One product computes queries, keys and values: their weights are stored as one matrix.
 #
 # stop: event ModuleCalled
-# Unfold this row (`→`), and you see the modules inside. In a recording, look for modules first, and for
-# operators later.
+# Unfold this row (`→`), and you see the modules inside. In a recording, look for modules first, and
+# for operators later.
 #
 # ## Run
 #
 # stop: call scaled_dot_product_attention
-# ask: The attention itself multiplies, scales, applies `softmax`, and multiplies again. How many Nodes
-# are recorded for that?
+# ask: The attention itself multiplies, scales, applies `softmax`, and multiplies again. How many
+# Nodes are recorded for that?
 # - 1
 # - 4: one for each of the operations
 #   Each would have its Node if it were a call of its own.
 # answer: 4 if happens("call softmax") else count("Node ScaledDotProductFlashAttentionForCpuBackward0") -> 1
 # because: One fused operator computes all of it.
 #
-# `scaled_dot_product_attention` is composite: it chooses among several such operators. This one is for
-# the CPU.
+# `scaled_dot_product_attention` is composite: it chooses among several such operators. This one is
+# for the CPU.
 #
 # stop: second event ModuleCalled
-# Unfold the attention. Most of its calls are no products. They are `view`, `transpose` and `select`, which
-# bring the three parts and the two heads into place. A view copies no numbers, but it has a Node.
+# Unfold the attention. Most of its calls are no products. They are `view`, `transpose` and
+# `select`, which bring the three parts and the two heads into place. A view copies no numbers, but
+# it has a Node.
 #
 # ## Investigate
 #
 # stop: `z = layer(x)`
-# ask: Now the layer is in eval mode, and grad mode is off. How many operators does its Python code call?
+# ask: Now the layer is in eval mode, and grad mode is off. How many operators does its Python code
+# call?
 # - 1
 # - as many as before: the same operators, but no Nodes
 #   That is true in training mode.
@@ -71,19 +73,20 @@ with torch.no_grad():
 # answer: torch.allclose(y, z, atol=1e-5) -> yes
 # because: Dropout is 0, so both modes compute the same function.
 #
-# If a recording or a profile shows no modules inside the layer, it has taken the fast path. A forward hook
-# on one of the modules switches the fast path off. So looking can change what runs.
+# If a recording or a profile shows no modules inside the layer, it has taken the fast path. A
+# forward hook on one of the modules switches the fast path off. So looking can change what runs.
 #
 # ## Modify
 #
-# Go to the line `z = layer(x)` and press `W`: run it under `enable_grad`. Which path does the layer take
-# now? If PyTorch is installed, record both: `dispatchviz run --engine torch` and the name of the file.
+# Go to the line `z = layer(x)` and press `W`: run it under `enable_grad`. Which path does the layer
+# take now? If PyTorch is installed, record both: `dispatchviz run --engine torch` and the name of
+# the file.
 #
 # ## Make
 #
-# Write a program with `torch.nn.MultiheadAttention(4, 2, batch_first=True)`. Call it twice with `x,
-# x, x`: once as it is, and once with `need_weights=False`. Which of the two calls `softmax`? Why can
-# the other one not return the weights?
+# Write a program with `torch.nn.MultiheadAttention(4, 2, batch_first=True)`. Call it twice with
+# `x, x, x`: once as it is, and once with `need_weights=False`. Which of the two calls `softmax`?
+# Why can the other one not return the weights?
 #
 # goal: happens("call softmax")
 # goal: happens("call scaled_dot_product_attention")

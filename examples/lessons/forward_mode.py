@@ -32,9 +32,9 @@ after = forward_ad.unpack_dual(z).tangent
 # ## Run
 #
 # stop: event ForwardFormulaEntered in `y = dual * dual`
-# The same autograd kernel that would record a Node computes the tangent. It has a second formula for
-# that. `_t` is a tangent, and `_p` is the tensor without its tangent. Autograd has both kinds of
-# formulas, in one file: derivatives.yaml.
+# The same autograd kernel that would record a Node computes the tangent. It has a second formula
+# for that. `_t` is a tangent, and `_p` is the tensor without its tangent. Autograd has both kinds
+# of formulas, in one file: derivatives.yaml.
 #
 # stop: event ForwardFormulaEntered in `z = y.sum()`
 # `sum` is linear, so its formula is the operator itself: the tangent of the sum is the sum of the
@@ -71,14 +71,14 @@ after = forward_ad.unpack_dual(z).tangent
 #
 # ## Modify
 #
-# Go to the line of `make_dual` and press `W`: switch `requires_grad` of `x` on. Which Nodes are created
-# now, and which tangents? Then take the direction [1, 1, 1] in a copy of the program.
+# Go to the line of `make_dual` and press `W`: switch `requires_grad` of `x` on. Which Nodes are
+# created now, and which tangents? Then take the direction [1, 1, 1] in a copy of the program.
 #
 # ## Make
 #
-# Compute all three slopes of `z` into a list `slopes`: one pass for each row of `torch.eye(3)`. Then
-# compare them with the gradient that one `backward` computes. `torch.func.jvp` does the steps of the
-# block for you.
+# Compute all three slopes of `z` into a list `slopes`: one pass for each row of `torch.eye(3)`.
+# Then compare them with the gradient that one `backward` computes. `torch.func.jvp` does the steps
+# of the block for you.
 #
 # goal: [float(each) for each in slopes] == [2, 4, 6]
 # hint: What does a row of `torch.eye(3)` have in common with `direction`?

@@ -1,8 +1,8 @@
 # # Why does torch.func.grad count levels?
 #
-# `torch.func.grad(square)` is a new function, which computes the derivative of `square`. It needs no
-# `requires_grad`, and it writes no `.grad`. You can apply it to its own result. Then two derivatives
-# are computed at once, and they must not be mixed up. How does PyTorch keep them apart?
+# `torch.func.grad(square)` is a new function, which computes the derivative of `square`. It needs
+# no `requires_grad`, and it writes no `.grad`. You can apply it to its own result. Then two
+# derivatives are computed at once, and they must not be mixed up. How does PyTorch keep them apart?
 
 import torch
 
@@ -25,7 +25,8 @@ second = torch.func.grad(torch.func.grad(square))(x)
 #   It has the numbers of `x`, but it is another tensor.
 # - yes: it is not `x` itself
 # answer: t.requires_grad -> yes
-# because: `grad` has wrapped `x`. The wrapper has level 1, and it requires grad. `x` stays as it was.
+# because: `grad` has wrapped `x`. The wrapper has level 1, and it requires grad. `x` stays as it
+# was.
 #
 # predict: call mul
 # The wrapper has a key of its own, and the thread includes Front and Back, one above and one below
@@ -57,8 +58,8 @@ second = torch.func.grad(torch.func.grad(square))(x)
 # - 4: one for each level and argument
 #   A Node has an edge for each argument.
 # answer: count("Node MulBackward0 in `return t * t`") - 1 -> 2
-# because: `t` is a wrapper of level 2 around a wrapper of level 1 around `x`. Each level records the
-# calls for its own derivative.
+# because: `t` is a wrapper of level 2 around a wrapper of level 1 around `x`. Each level records
+# the calls for its own derivative.
 #
 # The inner `grad` works at level 2. Its backward calls `mul` and `add`, and level 1 records these
 # calls as well: they are the program that the outer `grad` differentiates.
@@ -80,9 +81,9 @@ second = torch.func.grad(torch.func.grad(square))(x)
 #
 # ## Make
 #
-# Write `outer(x)`, which returns `x * torch.func.grad(lambda y: x + y)(torch.tensor(2.0))`, and call
-# `slope = torch.func.grad(outer)(torch.tensor(3.0))`. Compute `slope` on paper first. It would be 2
-# if the inner `grad` took the `x` of the outer one for its own variable.
+# Write `outer(x)`, which returns `x * torch.func.grad(lambda y: x + y)(torch.tensor(2.0))`, and
+# call `slope = torch.func.grad(outer)(torch.tensor(3.0))`. Compute `slope` on paper first. It would
+# be 2 if the inner `grad` took the `x` of the outer one for its own variable.
 #
 # goal: slope.item() == 1
 # hint: Which variable does the inner `grad` differentiate by? What is `x` for it?

@@ -1,8 +1,8 @@
 # # Why does mixed precision scale the loss?
 #
-# Under autocast, matrix products run in float16: half the memory, and often much faster on a GPU. But the
-# smallest positive number of float16 is 6e-8, and gradients are often smaller. What happens to them?
-# And why does it help to multiply the loss by 65536?
+# Under autocast, matrix products run in float16: half the memory, and often much faster on a GPU.
+# But the smallest positive number of float16 is 6e-8, and gradients are often smaller. What happens
+# to them? And why does it help to multiply the loss by 65536?
 
 import torch
 
@@ -17,8 +17,8 @@ w.grad = None
 
 # ## Predict
 #
-# The derivative of `loss` for `w` is 1e-4 * 1e-5, so about 1e-9. All tensors of the program are created
-# as float32.
+# The derivative of `loss` for `w` is 1e-4 * 1e-5, so about 1e-9. All tensors of the program are
+# created as float32.
 #
 # stop: `y = torch.mm(x, w)`
 # ask: Which dtypes do `y` and `w` have after this line?
@@ -41,8 +41,8 @@ w.grad = None
 #   It would be in float32. But the product was computed in float16.
 # - 0
 # answer: w.grad.item() -> 0
-# because: A formula computes with the dtype of its saved tensors and its gradient, and both are float16
-# here. 1e-9 is less than half of the smallest number of float16, so it is rounded to 0.
+# because: A formula computes with the dtype of its saved tensors and its gradient, and both are
+# float16 here. 1e-9 is less than half of the smallest number of float16, so it is rounded to 0.
 #
 # No warning says so: `w` just does not learn.
 #
@@ -60,8 +60,8 @@ w.grad = None
 #   All gradients on the way are 65536 times larger, so none is too small.
 # - about 1e-09
 # answer: "about 1e-09" if 9e-10 < w.grad.item() / 65536 < 1.1e-9 else "0" -> about 1e-09
-# because: A factor of the loss is a factor of every gradient, and here it keeps them in the range of
-# float16.
+# because: A factor of the loss is a factor of every gradient, and here it keeps them in the range
+# of float16.
 #
 # `torch.amp.GradScaler` does both steps: it scales the loss, and divides the gradients in float32
 # before the optimizer uses them. If a gradient is infinite, the factor was too large: it skips the
@@ -73,8 +73,8 @@ w.grad = None
 #
 # ## Modify
 #
-# Take `dtype=torch.bfloat16` in a copy of the program. bfloat16 has the range of float32, with fewer
-# digits. Guess first: what is `w.grad` before the loss is scaled? Do you need a scaler?
+# Take `dtype=torch.bfloat16` in a copy of the program. bfloat16 has the range of float32, with
+# fewer digits. Guess first: what is `w.grad` before the loss is scaled? Do you need a scaler?
 #
 # ## Make
 #

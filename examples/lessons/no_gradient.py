@@ -21,8 +21,8 @@ optimizer.zero_grad()
 
 # ## Predict
 #
-# Read the program, and write down for `x`, `w`, `a`, `b` and `c`: does it have a gradient after
-# the line `y.sum().backward()`?
+# Read the program, and write down for `x`, `w`, `a`, `b` and `c`: does it have a gradient after the
+# line `y.sum().backward()`?
 #
 # stop: w's Node
 # ask: `w` requires grad. Is it a leaf?
@@ -32,14 +32,15 @@ optimizer.zero_grad()
 # answer: w.is_leaf -> no
 # because: `w` is the result of `* 0.5`, so it has a Node.
 #
-# This is the first cause: only leaves keep a gradient. `.to("cuda")` and `.float()` have the same effect
-# if they create a new tensor. Create the leaf last: `(torch.ones(2) * 0.5).requires_grad_()`. For a
-# result in the middle, `w.retain_grad()` keeps its gradient.
+# This is the first cause: only leaves keep a gradient. `.to("cuda")` and `.float()` have the same
+# effect if they create a new tensor. Create the leaf last:
+# `(torch.ones(2) * 0.5).requires_grad_()`. For a result in the middle, `w.retain_grad()` keeps its
+# gradient.
 #
 # predict: event NoNodeMade in `k = b * 2`
 # The second cause is a cut: no path leads from the loss to `b`. `k` is like a constant. Inference
-# mode, `.item()`, and `torch.tensor(b)` cut the path as well. So do operators without a derivative, such
-# as `argmax`, and a custom Function whose `backward` returns None.
+# mode, `.item()`, and `torch.tensor(b)` cut the path as well. So do operators without a derivative,
+# such as `argmax`, and a custom Function whose `backward` returns None.
 #
 # stop: event NoNodeMade in `a.detach()`
 # This is a cut on purpose. `.data` cuts in the same way.
@@ -54,8 +55,8 @@ optimizer.zero_grad()
 # answer: x.grad -> None
 # because: `torch.autograd.grad` returns gradients and writes no `.grad`.
 #
-# The third cause: `backward` has not written it. The program has called `grad`, or `backward(inputs=...)`
-# for other tensors, or nothing at all.
+# The third cause: `backward` has not written it. The program has called `grad`, or
+# `backward(inputs=...)` for other tensors, or nothing at all.
 #
 # stop: second event BackwardStarted
 # ask: Which of `x`, `a`, `b` and `c` have a gradient after this backward?
@@ -67,8 +68,8 @@ optimizer.zero_grad()
 # answer: "only x" if x.grad is not None and all(t.grad is None for t in [a, b, c]) else "x and a" -> only x
 # because: The paths to `a` and `b` are cut, and `c` is not used at all.
 #
-# `c` shows the fourth cause: the loss does not depend on it. A layer that `forward` does not call has
-# the same fate.
+# `c` shows the fourth cause: the loss does not depend on it. A layer that `forward` does not call
+# has the same fate.
 #
 # ## Investigate
 #
@@ -85,9 +86,9 @@ optimizer.zero_grad()
 # answer: x.grad -> None
 # because: `zero_grad` does not write zeros. It sets `.grad` to None.
 #
-# The fifth cause is the time: you looked before backward, or after `zero_grad`. So ask in this order: Is
-# it a leaf? Does it require grad? Has backward run since? Does a path lead to it? Pane 6 shows the
-# paths.
+# The fifth cause is the time: you looked before backward, or after `zero_grad`. So ask in this
+# order: Is it a leaf? Does it require grad? Has backward run since? Does a path lead to it? Pane 6
+# shows the paths.
 #
 # ## Modify
 #
@@ -96,8 +97,8 @@ optimizer.zero_grad()
 #
 # ## Make
 #
-# Repair the program: at its end, `x`, `w`, `a`, `b` and `c` are leaves that have a gradient, and `y`
-# has the same numbers as before. How can `c` take part without a change of the numbers?
+# Repair the program: at its end, `x`, `w`, `a`, `b` and `c` are leaves that have a gradient, and
+# `y` has the same numbers as before. How can `c` take part without a change of the numbers?
 #
 # goal: all(each.is_leaf and each.grad is not None for each in [x, w, a, b, c])
 # goal: y.tolist() == [1, 1]

@@ -1,9 +1,9 @@
 # # Can a graph keep something smaller than the tensor?
 #
 # Between forward and backward, saved tensors take most of the memory of a training step. Two hooks
-# of yours can change what is kept. Autograd gives each tensor that it saves to `pack` and keeps what
-# `pack` returns. `unpack` gets that back and returns a tensor. Here `pack` keeps half of the bytes.
-# When do the two run, and what do they change in backward?
+# of yours can change what is kept. Autograd gives each tensor that it saves to `pack` and keeps
+# what `pack` returns. `unpack` gets that back and returns a tensor. Here `pack` keeps half of the
+# bytes. When do the two run, and what do they change in backward?
 
 import torch
 
@@ -25,8 +25,8 @@ z.sum().backward()
 
 # ## Predict
 #
-# `exp` saves its result: 1000 numbers of float32. Write down when `pack` will run, and when `unpack`
-# will.
+# `exp` saves its result: 1000 numbers of float32. Write down when `pack` will run, and when
+# `unpack` will.
 #
 # predict: event NoNodeMade in `return tensor.half()`
 # `pack` runs within the call of `exp`, with grad mode off. So it may call any operator without an
@@ -50,12 +50,12 @@ z.sum().backward()
 #   That is the answer without hooks.
 # - no error
 # answer: "an error" if x.grad is None else "no error" -> no error
-# because: Autograd compares versions only of tensors that it keeps itself. Here it keeps the object of
-# `pack`, and it trusts you.
+# because: Autograd compares versions only of tensors that it keeps itself. Here it keeps the object
+# of `pack`, and it trusts you.
 #
 # stop: last event SavedTensorHookRan
-# `unpack` runs when the Node needs its saved tensor, long after the block has ended. The saved tensor
-# has kept its hook.
+# `unpack` runs when the Node needs its saved tensor, long after the block has ended. The saved
+# tensor has kept its hook.
 #
 # ## Investigate
 #
@@ -77,15 +77,15 @@ z.sum().backward()
 #
 # ## Modify
 #
-# Go to the line `y.add_(1)` and press `W`: leave it out. Does `x.grad` change? Then let `pack` return
-# `tensor` and `unpack` return `kept` in a copy of the program. Guess first: is there an error? What is
-# `x.grad[0]`?
+# Go to the line `y.add_(1)` and press `W`: leave it out. Does `x.grad` change? Then let `pack`
+# return `tensor` and `unpack` return `kept` in a copy of the program. Guess first: is there an
+# error? What is `x.grad[0]`?
 #
 # ## Make
 #
-# Write a `pack` that appends `tensor.nbytes` to a list `kept` and returns the tensor. Use it for `(x
-# * x).exp()`, where `x` has 1000 numbers and requires grad. Guess the list first. Which tensor does
-# it count twice? Does the graph pay for it twice, too?
+# Write a `pack` that appends `tensor.nbytes` to a list `kept` and returns the tensor. Use it for
+# `(x * x).exp()`, where `x` has 1000 numbers and requires grad. Guess the list first. Which tensor
+# does it count twice? Does the graph pay for it twice, too?
 #
 # goal: kept == [4000, 4000, 4000]
 # hint: What does the Node of `x * x` save? And that of `exp`?

@@ -35,15 +35,16 @@ y.sum().backward()
 # tensor. Which keys does it need, so that Python code runs in place of the kernel for CPU?
 #
 # stop: event KeySetChanged
-# The class has a `__torch_dispatch__`, so the new tensor gets two keys: Python and PythonTLSSnapshot.
-# It also has CPU and AutogradCPU, because of the device that it claims.
+# The class has a `__torch_dispatch__`, so the new tensor gets two keys: Python and
+# PythonTLSSnapshot. It also has CPU and AutogradCPU, because of the device that it claims.
 #
 # predict: call mul
-# This key is above autograd. Its kernel takes a snapshot of the thread's key sets, and redispatches.
+# This key is above autograd. Its kernel takes a snapshot of the thread's key sets, and
+# redispatches.
 #
 # stop: Node MulBackward0
-# AutogradCPU comes next. Its kernel sees a tensor that requires grad, and does not ask where the numbers
-# are. So it records a Node, as for any tensor.
+# AutogradCPU comes next. Its kernel sees a tensor that requires grad, and does not ask where the
+# numbers are. So it records a Node, as for any tensor.
 #
 # predict: redispatch mul to Python
 # Below autograd, Python is above CPU. So the kernel for CPU is not called with `x`, which has no
@@ -56,8 +57,8 @@ y.sum().backward()
 # holds, and calls the operator again. That tensor is an ordinary one, so its call goes to the CPU.
 #
 # stop: event HistorySet in `y = x * 3`
-# ask: The method has wrapped the result, and `y` gets a `grad_fn`. Does the tensor inside, `y.held`, have
-# one?
+# ask: The method has wrapped the result, and `y` gets a `grad_fn`. Does the tensor inside,
+# `y.held`, have one?
 # answer: y.held.grad_fn is not None -> no
 # because: The calls of the method are below autograd, so they are not recorded.
 #
@@ -74,8 +75,8 @@ y.sum().backward()
 # because: Formulas call operators on the gradients, and these are of the class, too.
 #
 # stop: third event TorchDispatchEntered
-# The first gradient comes from `ones_like(y.sum())`. It is a call with a `Holding`, so the class gets
-# it. From there on, each call of backward has one among its arguments.
+# The first gradient comes from `ones_like(y.sum())`. It is a call with a `Holding`, so the class
+# gets it. From there on, each call of backward has one among its arguments.
 #
 # ## Modify
 #
@@ -84,9 +85,9 @@ y.sum().backward()
 #
 # ## Make
 #
-# Write a subclass `Half`, which claims float32 and keeps `held` in float16. Its method computes with
-# `held.float()`. Let `x` be a `Half` that holds 1 and 2 and requires grad. Let `y` be `x * 3`, and
-# call `backward` on its sum.
+# Write a subclass `Half`, which claims float32 and keeps `held` in float16. Its method computes
+# with `held.float()`. Let `x` be a `Half` that holds 1 and 2 and requires grad. Let `y` be `x * 3`,
+# and call `backward` on its sum.
 #
 # goal: y.dtype == torch.float32
 # goal: y.held.dtype == torch.float16
