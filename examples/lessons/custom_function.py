@@ -78,9 +78,9 @@ z = x.round()
 #
 # ## Modify
 #
-# Go to the line `y = Rounded.apply(x, 0.5)` and press `W`: run it under `no_grad`. What is
-# `y.grad_fn` now? Then let `backward` return only `grad` in a copy of the program. What does the
-# error count?
+# Go to the line `y = Rounded.apply(x, 0.5)` and press `W`: run it under `no_grad`. Why does the
+# next line raise an error? Then let `backward` return only `grad` in a copy of the program. What does
+# that error count?
 #
 # ## Make
 #

@@ -79,8 +79,8 @@ with Listening() as mode:
 #
 # ## Modify
 #
-# Go to the line of `linear` and press `W`: run it under `inference_mode`. What does the mode see
-# now? Which key is missing, so that `linear` is not split up?
+# Go to the line of `linear` and press `W`: run it under `inference_mode`. `backward` raises then.
+# What does the mode see in this line now? Which key is missing, so that `linear` is not split up?
 #
 # ## Make
 #

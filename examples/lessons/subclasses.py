@@ -26,7 +26,7 @@ class Holding(torch.Tensor):
 
 
 x = Holding(torch.tensor([1.0, 2.0], requires_grad=True))
-y = x * 3
+y = x * x
 y.sum().backward()
 
 # ## Predict
@@ -56,7 +56,7 @@ y.sum().backward()
 # Your method gets the operator and the arguments. It replaces each `Holding` by the tensor that it
 # holds, and calls the operator again. That tensor is an ordinary one, so its call goes to the CPU.
 #
-# stop: event HistorySet in `y = x * 3`
+# stop: event HistorySet in `y = x * x`
 # ask: The method has wrapped the result, and `y` gets a `grad_fn`. Does the tensor inside,
 # `y.held`, have one?
 # answer: y.held.grad_fn is not None -> no
