@@ -78,7 +78,8 @@ z.backward()
 # ## Modify
 #
 # In a copy of the program, let `block` multiply by `torch.rand(3)`. The second run must use the
-# same numbers. How does it get them? Then pass `use_reentrant=True`. Which Node does `y` have now?
+# same numbers. How does it get them? Look at the argument `preserve_rng_state`. Then pass
+# `use_reentrant=True`. Which Node does `y` have now?
 #
 # ## Make
 #

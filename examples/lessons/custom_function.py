@@ -79,8 +79,8 @@ z = x.round()
 # ## Modify
 #
 # Go to the line `y = Rounded.apply(x, 0.5)` and press `W`: run it under `no_grad`. Why does the
-# next line raise an error? Then let `backward` return only `grad` in a copy of the program. What does
-# that error count?
+# next line raise an error? Then let `backward` return only `grad` in a copy of the program. What
+# does that error count?
 #
 # ## Make
 #

@@ -1,8 +1,8 @@
 # # Which calls does a TorchDispatchMode see?
 #
-# A mode is a `with` block that gets the calls of operators, in Python. Tools that count FLOPs, log
-# calls or simulate tensors are modes. To read their lists you need to know at which place they
-# listen: before or after autograd, and before or after operators such as `linear` are split up.
+# A mode gets all calls of operators within a `with` block, as Python code. Tools that count FLOPs,
+# log calls or simulate tensors are modes. To read their results you need to know where they listen:
+# before or after autograd, and before or after operators such as `linear` are split up.
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode

@@ -46,7 +46,7 @@ after = forward_ad.unpack_dual(z).tangent
 # - 12: the derivatives of all three numbers together
 #   That needs the direction [1, 1, 1].
 # - [2, 4, 6]: the gradient of `z`
-#   One pass with one direction computes one number.
+#   One pass with one direction computes one number for `z`.
 # answer: slope -> 2
 # because: The tangent of `y` is [2, 0, 0], because only the first number moves.
 #

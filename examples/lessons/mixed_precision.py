@@ -1,8 +1,8 @@
 # # Why does mixed precision scale the loss?
 #
-# Under autocast, matrix products run in float16: half the memory, and often much faster on a GPU.
-# But the smallest positive number of float16 is 6e-8, and gradients are often smaller. What happens
-# to them? And why does it help to multiply the loss by 65536?
+# Autocast can run matrix products in float16. They take half the memory, and on a GPU they are
+# often much faster. But the smallest positive number of float16 is 6e-8, and gradients are often
+# smaller. What happens to them? And why does it help to multiply the loss by 65536?
 
 import torch
 
@@ -23,7 +23,7 @@ w.grad = None
 # stop: `y = torch.mm(x, w)`
 # ask: Which dtypes do `y` and `w` have after this line?
 # - both float16
-#   The weight itself is never changed, or small updates would be lost.
+#   The weight itself stays float32, or small updates would be lost.
 # - y float16, w float32
 # - both float32
 #   `mm` is on autocast's list of operators that run in float16.

@@ -69,7 +69,7 @@ optimizer.zero_grad()
 # because: The paths to `a` and `b` are cut, and `c` is not used at all.
 #
 # `c` shows the fourth cause: the loss does not depend on it. A layer that `forward` does not call
-# has the same fate.
+# gets no gradients for the same reason.
 #
 # ## Investigate
 #

@@ -1,9 +1,9 @@
 # # Can a graph keep something smaller than the tensor?
 #
-# Between forward and backward, saved tensors take most of the memory of a training step. Two hooks
-# of yours can change what is kept. Autograd gives each tensor that it saves to `pack` and keeps
-# what `pack` returns. `unpack` gets that back and returns a tensor. Here `pack` keeps half of the
-# bytes. When do the two run, and what do they change in backward?
+# Between forward and backward, saved tensors often take most of the memory of a training step. Two
+# hooks of yours can change what is kept. Autograd gives each tensor that it saves to `pack` and
+# keeps what `pack` returns. `unpack` gets that back and returns a tensor. Here `pack` keeps half of
+# the bytes. When do the two run, and what do they change in backward?
 
 import torch
 
@@ -62,14 +62,14 @@ z.sum().backward()
 # stop: x.grad
 # ask: The derivative of `exp` at 1 is 2.71828. What is `x.grad[0]`?
 # - 2.71828: the exact one
-#   The numbers were stored with only 11 bits.
+#   float16 has only 11 significant bits.
 # - 2.71875: the nearest number of float16
 # - 3.71828: the changed `y`
 #   `pack` has copied the numbers before `add_` changed them.
 # answer: round(x.grad[0].item(), 5) -> 2.71875
 # because: `pack` has rounded the saved result, and the formula multiplies by it.
 #
-# Nothing warns about that. You choose how much of a gradient you trade for memory.
+# Nothing warns about that. It is your choice how exact the gradient has to be.
 #
 # stop: event VariableSaved
 # This is what you get for it: the Node keeps float16, so 2000 bytes in place of 4000. `y` itself is

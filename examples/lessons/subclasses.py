@@ -81,7 +81,7 @@ y.sum().backward()
 # ## Modify
 #
 # In a copy of the program, let the method return `result` without the last `tree_map_only`. Guess
-# first: which class has `y`? Does it have a `grad_fn`?
+# first: of which class is `y`? Does it have a `grad_fn`?
 #
 # ## Make
 #
