@@ -265,6 +265,15 @@ def test_own_answers_of_a_lesson_are_pytorchs(path: Path) -> None:
     assert own_questions(lesson, trace, engine_named("torch")) == own_questions(lesson, trace)
 
 
+@pytest.mark.long
+@pytest.mark.torch
+def test_the_lesson_on_a_real_model_holds_on_a_recording() -> None:
+    """All its stops and questions are about steps that an installed PyTorch shows."""
+    pytest.importorskip("torch")
+    lines, holds = checked(lesson_named("encoder_layer", None).path, "torch")
+    assert holds, lines
+
+
 def test_the_order_is_that_of_the_page_of_examples() -> None:
     folder = shipped_examples.folder() / "lessons"
     assert sorted(shipped_lessons()) == sorted(folder.glob("*.py"))
