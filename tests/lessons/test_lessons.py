@@ -72,7 +72,8 @@ def _shown(of: Session, update: Update) -> Update:
 
 
 def _choice(asked: Prediction, right: bool) -> Choice:
-    return asked.right if right else next(choice for choice in asked.choices if choice != asked.right)
+    wrong = (choice for choice in asked.choices if choice != asked.right)
+    return asked.right if right else next(wrong, Choice("a typed answer", ""))
 
 
 def _text(of: Session) -> str:
@@ -147,7 +148,7 @@ def test_a_hand_out_is_read_on_paper(path: Path) -> None:
     for each in asked:
         texts = [choice.text for choice in each.choices]
         wanted += [_items("", each.known)] if each.known else []
-        wanted.append(_items("☐ ", map(_code_in_html, texts) if each.kind is Kind.OWN else texts))
+        wanted += [_items("☐ ", map(_code_in_html, texts) if each.kind is Kind.OWN else texts)] if texts else []
     assert [part for part in lists if part in wanted] == wanted, "what is known and the choices are lists of their own"
     assert not re.search(r"<em>|<strong>(?!Question \d|\d\. )", html), "no name is taken for a mark of Markdown"
     questions, _, answers = html.partition('<div style="break-before: page"></div>\n<h2>Answers</h2>')
@@ -211,9 +212,16 @@ TRIED = {
     "engine": ["`b = x * w`|requires_grad w off"],
     "pruning": ["`h = x * x`|requires_grad x off"],
     "stealing": ["`y.sum().backward()`|dtype float64 y"],
+    "no_gradient": ["`k = b * 2`|enable_grad"],
     "hooks": ["`return gradient * 10`|enable_grad"],
     "double_backward": ["`first`|no_grad"],
+    "custom_function": ["`y = Rounded.apply`|no_grad"],
     "saved_tensors": ["`y.add_(1)`|no_grad"],
+    "saved_hooks": ["`y.add_(1)`|skip"],
+    "forward_mode": ["`dual = forward_ad`|requires_grad x"],
+    "grad_levels": ["`first = `|requires_grad x"],
+    "dispatch_modes": ["`y = torch.nn`|inference_mode"],
+    "encoder_layer": ["`z = layer(x)`|enable_grad"],
     "streams": ["`_set_sequence_nr`|skip"],
     "call_stack": ["`torch.add`|no_grad", "`torch.add`|inference_mode"],
     "then_and_now": ["`z = `|no_grad"],
@@ -243,12 +251,27 @@ def test_the_facts_of_a_lesson_are_pytorchs(path: Path) -> None:
     facts()
 
 
+@pytest.mark.parametrize("path", LESSONS)
+def test_own_questions_of_a_lesson_state_their_answers(path: Path) -> None:
+    questions = (passage.question for passage in read_lesson(path).passages)
+    assert all(question.stated for question in questions if question is not None)
+
+
 @pytest.mark.torch
 @pytest.mark.parametrize("path", [each for each in LESSONS if "\n# ask:" in each.values[0].read_text("utf-8")])
 def test_own_answers_of_a_lesson_are_pytorchs(path: Path) -> None:
     pytest.importorskip("torch")
     lesson, trace = read(path)
     assert own_questions(lesson, trace, engine_named("torch")) == own_questions(lesson, trace)
+
+
+@pytest.mark.long
+@pytest.mark.torch
+def test_the_lesson_on_a_real_model_holds_on_a_recording() -> None:
+    """All its stops and questions are about steps that an installed PyTorch shows."""
+    pytest.importorskip("torch")
+    lines, holds = checked(lesson_named("encoder_layer", None).path, "torch")
+    assert holds, lines
 
 
 def test_the_order_is_that_of_the_page_of_examples() -> None:

@@ -20,12 +20,7 @@ from tests.lessons.own_lesson import QUESTIONS, found, written
 
 HOMEWORK = Path(__file__).parents[2] / "docs" / "how-to" / "lesson-homework.md"
 
-SOLUTIONS = {
-    "forum": "import torch\nx, y = torch.randn(2, 2).requires_grad_(), torch.randn(2)\nwith torch.no_grad():\n"
-    "    z = torch.add(x, y)\n",
-    "in_place": "import torch\nx = torch.ones(2, 2, requires_grad=True)\ny = x * 2\nz = y + y\nd = y.detach()\n"
-    "d.mul_(3)\nz.sum().backward()\n",
-}
+SOLUTIONS = {path.stem: path.read_text("utf-8") for path in Path(__file__).with_name("solutions").glob("[!_]*.py")}
 
 
 def mine(lesson: Lesson, folder: Path, program: str) -> Lesson:
