@@ -17,7 +17,7 @@ MARGIN, GAP = 3, 5
 LONGEST = 100
 """The maximum width of a row of the sentence. Longer rows are hard to read from the back of a room."""
 
-STEPS_PART = 2 / 5
+STEPS_PART = 3 / 5
 """The share of the width for the steps if there are two columns."""
 
 
