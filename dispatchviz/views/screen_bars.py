@@ -169,11 +169,16 @@ def first_notes(trace: Trace, at: int) -> list[Line]:
     if isinstance(event, ProgramRaised):
         return [_left_off(event)]
     keys = (*_caps("move('unfold')", "unfold"), GAP, *_caps("move('into')", "step"), GAP, *_caps("help", "keys"))
-    notes = [line((f" {counts(trace)}", "hint"), GAP, *keys)]
-    if (first := first_node(trace)) is not None and first.step > at and not isinstance(event, SPECIAL):
-        key = key_of("target('Node', True)").first
-        notes.append(line(f" {first.text} ", (key, "keycap"), " goes there"))
-    return notes
+    about = opening_text(trace, at)
+    return [line((f" {counts(trace)}", "hint"), GAP, *keys), *([] if about is None else [about])]
+
+
+def opening_text(trace: Trace, at: int) -> Line | None:
+    """The text on the first step if its row creates the first Node. It replaces the sentence of the step."""
+    first = None if isinstance(trace[at], SPECIAL) else first_node(trace)
+    if first is None or not at < first.step <= trace.ends[at]:
+        return None
+    return line(f" {first.text} ", (key_of("target('Node', True)").first, "keycap"), " goes there")
 
 
 def _left_off(event: ProgramRaised) -> Line:
