@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from dispatchviz.core.record.events import SourceLine
 from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.keymap import QUITS, Leaving
 from dispatchviz.views.layout.least_size import is_too_small, too_small
-from dispatchviz.views.layout.needed_panes import Shown, chosen, order
+from dispatchviz.views.layout.needed_panes import TITLES_FROM, Shown, chosen, order
 from dispatchviz.views.layout.pane_choice import NO_CHOICE, PaneChoice
 from dispatchviz.views.layout.pane_layout import STEPS, Box, Frame, arrange, why_height
 from dispatchviz.views.layout.presenter_plan import (
@@ -23,7 +24,7 @@ from dispatchviz.views.layout.presenter_plan import (
     text_width,
 )
 from dispatchviz.views.lesson_rows import Said
-from dispatchviz.views.panes.empty_titles import nothing
+from dispatchviz.views.panes.ahead import WHERE, is_empty_for_good, looks_ahead, says_nothing
 from dispatchviz.views.predictions.question_rows import large_answer, question_frame, question_note
 from dispatchviz.views.screen_bars import (
     MOST_OF_REASON,
@@ -145,16 +146,22 @@ class Scene:
     @property
     def _second(self) -> int:
         trace, at = self.cursor.trace, self.cursor.at
-        return second_pane(
-            order(trace[at], self.choice.own(trace[at])), lambda pane: nothing(pane, trace, at) is not None
-        )
+        wanted = order(trace[at], self.choice.own(trace[at]), self._ahead)
+        return second_pane(wanted, lambda pane: says_nothing(pane, self.cursor))
+
+    @property
+    def _ahead(self) -> list[int]:
+        """The panes that look ahead within the row of the cursor."""
+        return [pane for pane in WHERE if looks_ahead(pane, self.cursor)]
 
     def _chosen(self, width: int, height: int, frame: Frame) -> Shown:
         """The panes that the step needs and those that the reader chose, as far as they fit."""
         trace, at = self.cursor.trace, self.cursor.at
         own = self.choice.own(trace[at])
-        wanted = order(trace[at], own)
-        return chosen(wanted, width, height, frame, lambda pane: nothing(pane, trace, at) is not None, own)
+        rows = height - sum(frame)
+        wanted = order(trace[at], own, self._ahead if rows >= TITLES_FROM else ())
+        empty, for_good = partial(says_nothing, cursor=self.cursor), partial(is_empty_for_good, cursor=self.cursor)
+        return chosen(wanted, width, height, frame, empty, own, for_good)
 
     @property
     def _is_opening(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.panes.ahead import looks_ahead, shown_step, without_here
 from dispatchviz.views.panes.empty_titles import nothing
 from dispatchviz.views.panes.pane_list import Rows
 from dispatchviz.views.panes.row_changes import GUTTER, marked
@@ -36,6 +37,9 @@ class PaneRows:
         """The rows at the step of a cursor. Rows that differ from the previous step get a sign."""
         if (hidden := spoilers.hidden(self._number, cursor)) is not None:
             return [hidden]
+        if looks_ahead(self._number, cursor):
+            ahead = self._rows(cursor.trace, shown_step(self._number, cursor), width - GUTTER)
+            return marked(map(without_here, ahead), ())
         trace, before = cursor.trace, cursor.at if cursor.came_from is None else cursor.came_from
         rows_before = self._rows(trace, before, width - GUTTER)
         return spoilers.without_hidden(marked(self._rows(trace, cursor.at, width - GUTTER), rows_before), cursor)
