@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.views.cursor.cursor import Cursor
-from dispatchviz.views.panes.ahead import looks_ahead, shown_step, without_here
+from dispatchviz.views.layout.pane_layout import TENSORS
+from dispatchviz.views.panes.ahead import looks_ahead, row_end, shown_step, without_here
 from dispatchviz.views.panes.empty_titles import nothing
 from dispatchviz.views.panes.pane_list import Rows
 from dispatchviz.views.panes.row_changes import GUTTER, marked
@@ -42,7 +43,17 @@ class PaneRows:
             return marked(map(without_here, ahead), ())
         trace, before = cursor.trace, cursor.at if cursor.came_from is None else cursor.came_from
         rows_before = self._rows(trace, before, width - GUTTER)
-        return spoilers.without_hidden(marked(self._rows(trace, cursor.at, width - GUTTER), rows_before), cursor)
+        now = marked(self._rows(trace, cursor.at, width - GUTTER), rows_before)
+        return [*self._results(cursor), *spoilers.without_hidden(now, cursor)]
+
+    def _results(self, cursor: Cursor) -> list[Line]:
+        """The rows of the results of the cursor's row, in the pane of the tensors, unless they must be guessed first."""
+        end = row_end(cursor) if self._number == TENSORS else cursor.at
+        if end == cursor.at or cursor.hides(end):
+            return []
+        from dispatchviz.views.panes.tensors_pane import result_rows  # needed only with the pane
+
+        return marked(map(cut_row, result_rows(cursor.trace, cursor.at, end)), ())
 
     def _rows(self, trace: Trace, at: int, width: int) -> list[Line]:
         if self._made != (trace, at, width):
