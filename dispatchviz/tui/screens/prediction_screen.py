@@ -17,6 +17,7 @@ from dispatchviz.tui.widgets.rows_view import RowsView
 from dispatchviz.views.keymap import key_of
 from dispatchviz.views.layout.presenter_plan import MARGIN
 from dispatchviz.views.predictions.question_rows import fitted_question, question_height, question_room
+from dispatchviz.views.replies import answers_at_next
 from dispatchviz.views.screen_bars import header_rows
 from dispatchviz.views.session import Session, Update
 from dispatchviz.views.text.styled_line import Line, line
@@ -130,7 +131,7 @@ class PredictionScreen(ModalScreen[Update | None]):
             self.answer(None)
             return
         self._is_armed = True
-        self._view.title = f"Predict: {key_of(FORTH).first} again shows the answer"
+        self._view.title = f"Predict: {answers_at_next()}"
         self._view.refresh_title()
 
     def action_back(self) -> None:

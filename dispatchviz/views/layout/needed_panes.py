@@ -65,11 +65,11 @@ class Shown(NamedTuple):
 def order(event: ev.Event, own: Iterable[int] = (), ahead: Iterable[int] = ()) -> list[int]:
     """All panes beside the steps that may be shown, the reader's choices first.
 
-    ``ahead`` are panes that look ahead within the row. They tell more than the source, whose lines are steps anyway.
+    ``ahead`` are panes that look ahead within the row. They come before the source, whose lines are steps anyway.
     """
-    own, ahead = list(own), list(ahead)
-    needed = NEEDED.get(type(event), ())
-    wanted = (*own, *(pane for pane in needed if pane != SOURCE or not ahead), *ahead, *needed, *OTHERWISE)
+    own, usual = list(own), (*NEEDED.get(type(event), ()), *OTHERWISE)
+    before = usual.index(SOURCE)
+    wanted = (*own, *usual[:before], *ahead, *usual[before:])
     return [pane for pane in dict.fromkeys(wanted) if pane != STEPS and (pane in own or pane not in ON_REQUEST)]
 
 

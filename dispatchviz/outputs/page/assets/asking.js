@@ -2,7 +2,7 @@
 
 const NEAR = 24, FAR = 600; // the number of questions among which an open one is looked for, as in the stepper
 
-const A = { on: false, everywhere: false, answers: new Map(), skipped: new Set(), done: new Set(), passed: new Set(), open: null, enterIsDue: false };
+const A = { on: false, everywhere: false, answers: new Map(), skipped: new Set(), done: new Set(), passed: new Set(), open: null, armed: false, enterIsDue: false };
 
 /** Return whether a question is still open. */
 function isOpen(asked) {
@@ -52,7 +52,7 @@ function predict() {
 }
 
 function ask(asked) {
-  A.open = asked;
+  Object.assign(A, { open: asked, armed: false });
   const title = made("h2", "", text(asked.question));
   title.id = "asked";
   const choices = asked.choices.map((choice, at) => {
@@ -67,6 +67,13 @@ function ask(asked) {
   skip.addEventListener("click", () => answer(-1));
   element("question").replaceChildren(title, ...asked.known.map((each) => made("p", "r-dim", text(each))), ...choices, skip);
   element("question").hidden = false;
+}
+
+/** Reveal the answer at the second press of a clicker. */
+function reveals() {
+  if (A.armed) return answer(-1);
+  A.armed = true;
+  element("asked").append(` (${D.remarks.again})`);
 }
 
 /** Go to the step that reveals the answer, and show the verdict; -1 is no answer. */
