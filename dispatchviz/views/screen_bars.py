@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from dispatchviz.core.record.events import AnyEvent, BackwardStarted, ErrorRaised, ProgramRaised
+from dispatchviz.core.record.events import AnyEvent, BackwardStarted, Dispatched, ErrorRaised, ProgramRaised
 from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.calls.key_set_stages import stage_sentence
@@ -22,7 +22,6 @@ from dispatchviz.explain.trace_index.recorded_engine import engine_name, engine_
 from dispatchviz.explain.trace_index.thread_state import ThreadState, thread_state
 from dispatchviz.foundation.english import shortened
 from dispatchviz.views.cursor.cursor import Cursor
-from dispatchviz.views.cursor.opening import SPECIAL
 from dispatchviz.views.keymap import QUIT, QUITS, Key, Leaving, entries, footer, key_of
 from dispatchviz.views.predictions.spoilers import ASKED_FIRST, hides_sentence
 from dispatchviz.views.replies import FASTER, SLOWER
@@ -174,8 +173,8 @@ def first_notes(trace: Trace, at: int) -> list[Line]:
 
 
 def opening_text(trace: Trace, at: int) -> Line | None:
-    """The text on the first step if its row creates the first Node. It replaces the sentence of the step."""
-    first = None if isinstance(trace[at], SPECIAL) else first_node(trace)
+    """The text on a first step that is the call of the first Node. It replaces the sentence of the step."""
+    first = first_node(trace) if isinstance(trace[at], Dispatched) else None
     if first is None or not at < first.step <= trace.ends[at]:
         return None
     return line(f" {first.text} ", (key_of("target('Node', True)").first, "keycap"), " goes there")

@@ -48,7 +48,9 @@ def results_of(trace: Trace, at: int, end: int) -> list[int]:
     """
     if isinstance(trace[at], ev.Dispatched):
         last = [trace[step] for step in between(trace, ev.KernelReturned, at, end)[-1:]]
-        return _met(trace, end, (tensor for each in last if isinstance(each, ev.KernelReturned) for tensor in each.tensors))
+        return _met(
+            trace, end, (tensor for each in last if isinstance(each, ev.KernelReturned) for tensor in each.tensors)
+        )
     bound = islice(reversed(between(trace, ev.NameBound, at, end)), BINDINGS_LOOKED_AT)
     own = (step for step in bound if (line := around(trace, step, ev.SourceLine)) is not None and line.seq == at)
     return _met(trace, end, (trace.columns.tensors[step] for step in own))

@@ -14,9 +14,10 @@ function wrapFree() {
   const list = element("list"), isFree = rows().length * rowHeight() < L.height;
   list.classList.toggle("free", isFree);
   const drawn = [...element("rows").children].sort((a, b) => b.matches(".here") - a.matches(".here"));
-  for (const each of drawn) {
-    each.classList.toggle("whole", isFree);
-    if (isFree && list.scrollHeight > L.height) each.classList.remove("whole");
+  for (const each of drawn) each.classList.remove("whole");
+  for (const each of isFree ? drawn : []) {
+    each.classList.add("whole");
+    if (list.scrollHeight > L.height) each.classList.remove("whole");
   }
 }
 
