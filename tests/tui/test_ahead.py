@@ -6,9 +6,11 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.running.program import run
+from dispatchviz.running.program_source import Code
 from dispatchviz.views.cursor.cursor import Cursor
-from dispatchviz.views.layout.pane_layout import CALLS, CELL, ENGINE, GRAPH, KEYS, SOURCE, STEPS, TENSORS
 from dispatchviz.views.layout.pane_choice import PaneChoice
+from dispatchviz.views.layout.pane_layout import CALLS, CELL, ENGINE, GRAPH, KEYS, SOURCE, STEPS, TENSORS
 from dispatchviz.views.layout.screen_plan import Scene
 from dispatchviz.views.panes.ahead import looks_ahead, row_end, says_nothing, shown_step, title_ahead
 from dispatchviz.views.panes.empty_titles import nothing
@@ -20,7 +22,7 @@ from tests.steps import step
 from .programs import example
 from .screens import stepper
 
-FORUM = [(80, 24), (120, 40), (160, 50)]
+SIZES = [(80, 24), (120, 40), (160, 50)]
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +32,10 @@ def trace() -> Trace:
 
 def at_line(trace: Trace, number: int) -> Cursor:
     """The cursor on a line of the program, with folded rows."""
-    lines = [at for at in trace.steps_of(ev.SourceLine) if trace[at].line == number]
-    return Session(trace, lines[0]).cursor
+    events = (trace[at] for at in trace.steps_of(ev.SourceLine))
+    return Session(
+        trace, next(each.seq for each in events if isinstance(each, ev.SourceLine) and each.line == number)
+    ).cursor
 
 
 def rows(pane: int, cursor: Cursor) -> list[str]:
@@ -47,7 +51,9 @@ def panes(cursor: Cursor, size: tuple[int, int], choice: PaneChoice | None = Non
 def test_a_line_shows_the_key_set_and_the_graph_of_its_call(trace: Trace) -> None:
     cursor = at_line(trace, 6)
     assert nothing(KEYS, trace, cursor.at) is not None
-    assert trace[shown_step(KEYS, cursor)].operator == "aten::add.Tensor"
+    call = trace[shown_step(KEYS, cursor)]
+    assert isinstance(call, ev.Dispatched)
+    assert call.operator == "aten::add.Tensor"
     assert shown_step(GRAPH, cursor) == row_end(cursor)
     assert "AutogradCUDA wins" in rows(KEYS, cursor)[0]
     graph = rows(GRAPH, cursor)
@@ -78,7 +84,7 @@ def test_panes_look_no_further_than_the_row(trace: Trace) -> None:
     assert [shown_step(pane, cursor) for pane in PANES] == [cursor.at] * len(PANES)
     assert says_nothing(KEYS, cursor)
     assert not looks_ahead(ENGINE, at_line(trace, 6))
-    assert trace[shown_step(ENGINE, at_line(trace, 7))].__class__ is ev.BackwardStarted
+    assert isinstance(trace[shown_step(ENGINE, at_line(trace, 7))], ev.BackwardStarted)
 
 
 def test_a_pane_with_contents_stays_at_its_step(trace: Trace) -> None:
@@ -89,9 +95,6 @@ def test_a_pane_with_contents_stays_at_its_step(trace: Trace) -> None:
 
 
 def test_graph_of_one_line_is_shown_before_its_backward_pass() -> None:
-    from dispatchviz.running.program import run
-    from dispatchviz.running.program_source import Code
-
     trace = run(Code("import torch\ntorch.ones(2, requires_grad=True).sum().backward()\n")).trace
     assert shown_step(GRAPH, at_line(trace, 2)) == step(trace, ev.BackwardStarted)
 
@@ -106,7 +109,7 @@ def test_panes_do_not_look_past_an_open_question(trace: Trace) -> None:
     assert not any("After this row" in row for row in rows(TENSORS, cursor))
 
 
-@pytest.mark.parametrize("size", FORUM)
+@pytest.mark.parametrize("size", SIZES)
 def test_key_set_and_graph_replace_titles_where_there_is_room(trace: Trace, size: tuple[int, int]) -> None:
     shown = panes(at_line(trace, 6), size)
     if size == (80, 24):
@@ -116,7 +119,7 @@ def test_key_set_and_graph_replace_titles_where_there_is_room(trace: Trace, size
         assert CALLS not in shown, "the line itself is all that it has"
 
 
-@pytest.mark.parametrize("size", FORUM)
+@pytest.mark.parametrize("size", SIZES)
 def test_a_presenter_sees_the_key_set_of_the_line(trace: Trace, size: tuple[int, int]) -> None:
     assert panes(at_line(trace, 6), size, PaneChoice(presenting=True)) == {STEPS, KEYS}
     assert panes(at_line(trace, 1), size, PaneChoice(presenting=True)) == {STEPS, SOURCE}

@@ -47,7 +47,7 @@ class PaneRows:
         return [*self._results(cursor), *spoilers.without_hidden(now, cursor)]
 
     def _results(self, cursor: Cursor) -> list[Line]:
-        """The rows of the results of the cursor's row, in the pane of the tensors, unless they must be guessed first."""
+        """The rows of what the cursor's row makes, in the pane of the tensors, unless they must be guessed first."""
         end = row_end(cursor) if self._number == TENSORS else cursor.at
         if end == cursor.at or cursor.hides(end):
             return []

@@ -70,8 +70,8 @@ def row_parts(cursor: Cursor, number: int, width: int, short: bool) -> RowParts:
     hits = hits_in(cursor, row)
     signs: tuple[Span, ...] = (("▶", "focus") if at == cursor.at else _hit(hits), _mark(cursor, row))
     if cursor.tree is None:
-        *before, text = _listed(cursor, at, width)
-        return RowParts([*signs, *before], text, [], 0, False)
+        *found, label_of_step = _listed(cursor, at, width)
+        return RowParts([*signs, *found], label_of_step, [], 0, False)
     number_of_step = (_step_number(cursor, at),) if cursor.tree.level == ALL else ()
     around = [*signs, *number_of_step, *_indent(cursor, row.depth, width)]
     if cursor.hides(at) and row.item >= 0:
