@@ -6,6 +6,8 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.predictions.prediction import Kind
+from dispatchviz.explain.predictions.trace_predictions import predictions_after
 from dispatchviz.running.program import run
 from dispatchviz.running.program_source import Code
 from dispatchviz.views.cursor.cursor import Cursor
@@ -138,3 +140,17 @@ async def test_the_title_says_that_the_pane_looks_ahead(trace: Trace) -> None:
         await reader.press("s")
         await reader.press("s")
         assert reader.sees("2 Key set ──")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_pane_that_a_question_hides_leaves_its_place(size: tuple[int, int]) -> None:
+    trace = example("forum.py")
+    counted = step(trace, ev.DependenciesCounted)
+    asked = next(each for each in predictions_after(trace, counted) if each.kind is Kind.NEXT)
+    cursor = Session(trace, counted).cursor.asked_ahead(asked, "predict")
+    assert ENGINE in panes(Session(trace, counted).cursor, size)
+    assert ENGINE not in panes(cursor, size)
+    assert panes(cursor, size, PaneChoice(presenting=True)) == {STEPS, GRAPH}
+    said = PaneRows(ENGINE, rows_of(PANES[ENGINE][1])).said(cursor)
+    assert said is not None
+    assert said.plain == "? Hidden until you guess."

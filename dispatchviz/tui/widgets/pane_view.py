@@ -121,7 +121,7 @@ class PaneView(RowsView):
 
     def _shown_at(self, cursor: Cursor) -> ChosenRows:
         rows = self.rows_at(cursor) if self.port.height > 1 else []  # otherwise only the title is visible
-        return ChosenRows.of(rows, self.port.row_width, None if rows else self.rows.said(cursor))
+        return ChosenRows.of(rows, self.port.row_width, None if rows else self.rows.said(cursor), self.port.rows)
 
     @property
     def _place(self) -> tuple[Trace, int] | None:

@@ -13,6 +13,7 @@ from dispatchviz.explain.trace_index.lookups import neighbor
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.layout.pane_layout import ENGINE, GRAPH, KEYS, OUTPUT, TENSORS
 from dispatchviz.views.panes.empty_titles import nothing
+from dispatchviz.views.predictions.spoilers import hidden
 from dispatchviz.views.text.styled_line import Line
 
 WHERE = {KEYS: "inside this row", ENGINE: "inside this row", TENSORS: "after this row", GRAPH: "after this row",
@@ -47,7 +48,9 @@ def _before_backward(trace: Trace, at: int, end: int) -> int:
 
 
 def says_nothing(pane: int, cursor: Cursor) -> bool:
-    """Return whether a pane is empty, at the step of the cursor and ahead."""
+    """Return whether a pane is empty, at the step of the cursor and ahead, or hidden until a question is answered."""
+    if hidden(pane, cursor) is not None:
+        return True
     return nothing(pane, cursor.trace, cursor.at) is not None and not looks_ahead(pane, cursor)
 
 

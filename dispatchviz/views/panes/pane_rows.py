@@ -32,7 +32,7 @@ class PaneRows:
     def said(self, cursor: Cursor) -> Line | None:
         """The text in the title of a pane without rows."""
         said = nothing(self._number, cursor.trace, cursor.at)
-        return None if said is None else spoilers.without_step(said, cursor)
+        return spoilers.hidden(self._number, cursor) if said is None else spoilers.without_step(said, cursor)
 
     def at(self, cursor: Cursor, width: int) -> list[Line]:
         """The rows at the step of a cursor. Rows that differ from the previous step get a sign."""
