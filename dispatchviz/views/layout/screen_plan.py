@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 from dispatchviz.core.record.events import SourceLine
 from dispatchviz.explain.predictions.prediction import Prediction
@@ -147,12 +147,15 @@ class Scene:
     def _second(self) -> int:
         trace, at = self.cursor.trace, self.cursor.at
         wanted = order(trace[at], self.choice.own(trace[at]), self._ahead)
-        return second_pane(wanted, lambda pane: says_nothing(pane, self.cursor))
+        return second_pane(wanted, self._says_nothing)
 
-    @property
+    @cached_property
     def _ahead(self) -> list[int]:
         """The panes that look ahead within the row of the cursor."""
         return [pane for pane in WHERE if looks_ahead(pane, self.cursor)]
+
+    def _says_nothing(self, pane: int) -> bool:
+        return pane not in self._ahead and says_nothing(pane, self.cursor)
 
     def _chosen(self, width: int, height: int, frame: Frame) -> Shown:
         """The panes that the step needs and those that the reader chose, as far as they fit."""
@@ -160,8 +163,8 @@ class Scene:
         own = self.choice.own(trace[at])
         rows = height - sum(frame)
         wanted = order(trace[at], own, self._ahead if rows >= TITLES_FROM else ())
-        empty, for_good = partial(says_nothing, cursor=self.cursor), partial(is_empty_for_good, cursor=self.cursor)
-        return chosen(wanted, width, height, frame, empty, own, for_good)
+        for_good = partial(is_empty_for_good, cursor=self.cursor)
+        return chosen(wanted, width, height, frame, self._says_nothing, own, for_good)
 
     @property
     def _is_opening(self) -> bool:

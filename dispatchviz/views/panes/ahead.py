@@ -28,7 +28,7 @@ def shown_step(pane: int, cursor: Cursor) -> int:
     uses up the graph.
     """
     trace, at = cursor.trace, cursor.at
-    said = nothing(pane, trace, at) if pane in WHERE else None
+    said = nothing(pane, trace, at) if pane in WHERE and hidden(pane, cursor) is None else None
     end = at if said is None or said.goto is None else row_end(cursor)
     if said is None or said.goto is None or said.goto > end or cursor.hides(end):
         return at
@@ -48,10 +48,8 @@ def _before_backward(trace: Trace, at: int, end: int) -> int:
 
 
 def says_nothing(pane: int, cursor: Cursor) -> bool:
-    """Return whether a pane is empty, at the step of the cursor and ahead, or hidden until a question is answered."""
-    if hidden(pane, cursor) is not None:
-        return True
-    return nothing(pane, cursor.trace, cursor.at) is not None and not looks_ahead(pane, cursor)
+    """Return whether a pane is empty at the step of the cursor, or hidden until a question is answered."""
+    return hidden(pane, cursor) is not None or nothing(pane, cursor.trace, cursor.at) is not None
 
 
 def looks_ahead(pane: int, cursor: Cursor) -> bool:
