@@ -14,8 +14,8 @@ function room() {
 function openPanes() {
   if (S.zoomed && S.focus > 1) return [S.focus];
   const says = (pane) => !wouldReveal(pane, ahead()) && !D.panes.get(pane).empty.at(stepOf(pane)).length && D.panes.get(pane).rows.number(stepOf(pane)) !== LEFT_OUT;
-  const all = kind(S.at).panes, before = all.indexOf(SOURCE_PANE), ahead = Object.keys(D.remarks.ahead).map(Number).filter((pane) => stepOf(pane) !== S.at);
-  const wanted = new Set([...all.slice(0, before), ...ahead, ...all].filter((pane) => says(pane) && !S.own.includes(pane)));
+  const all = kind(S.at).panes, before = all.indexOf(SOURCE_PANE), later = Object.keys(D.remarks.ahead).map(Number).filter((pane) => stepOf(pane) !== S.at);
+  const wanted = new Set([...all.slice(0, before), ...later, ...all].filter((pane) => says(pane) && !S.own.includes(pane)));
   const found = [...S.own, ...wanted].slice(0, Math.max(room(), S.own.length));
   return found.sort((a, b) => a - b);
 }
