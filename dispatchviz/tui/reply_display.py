@@ -73,7 +73,8 @@ class ReplyDisplay:
         """Open a question over the stepper. Its answer continues the move."""
         from dispatchviz.tui.screens.prediction_screen import PredictionScreen
 
-        self._app.push_screen(PredictionScreen(self._session, asked, self._view.palette), self.show)
+        presenting = self._view.scene.choice.presenting
+        self._app.push_screen(PredictionScreen(self._session, asked, self._view.palette, presenting), self.show)
 
     def _do_later(self, later: Callable[[], Line]) -> None:
         note = later()

@@ -21,8 +21,8 @@ from dispatchviz.views.layout.pane_layout import (
 
 ABOUT = {
     STEPS: (
-        "Every step of the program. Indentation shows nesting. The highlighted row is the current step, and all panes"
-        " show the state at that step."
+        "Every step of the program. Indentation shows nesting. The highlighted row is the current step. The panes show"
+        " the state at that step or, if their title says so, what the row contains."
     ),
     KEYS: (
         "How the call at this step gets its dispatch key. Read the rows from top to bottom: the key sets of the "

@@ -9,6 +9,11 @@ from dispatchviz.views.text.styled_line import Line, line
 NEXT_ERROR = "target('error or warning', True)"
 
 
+def answers_at_next() -> str:
+    """The note that a clicker's next press shows the answer of a question."""
+    return f"{key_of('app.page(1)').first} again shows the answer"
+
+
 def stack_shown(title: str) -> str:
     """The note on the current form of the call stack."""
     return f" The Calls pane ({pane_key(CALLS)}) shows the {title or 'short stack'}"

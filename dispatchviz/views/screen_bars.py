@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from dispatchviz.core.record.events import AnyEvent, BackwardStarted, ErrorRaised, ProgramRaised
+from dispatchviz.core.record.events import AnyEvent, BackwardStarted, Dispatched, ErrorRaised, ProgramRaised
 from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.calls.key_set_stages import stage_sentence
@@ -22,7 +22,6 @@ from dispatchviz.explain.trace_index.recorded_engine import engine_name, engine_
 from dispatchviz.explain.trace_index.thread_state import ThreadState, thread_state
 from dispatchviz.foundation.english import shortened
 from dispatchviz.views.cursor.cursor import Cursor
-from dispatchviz.views.cursor.opening import SPECIAL
 from dispatchviz.views.keymap import QUIT, QUITS, Key, Leaving, entries, footer, key_of
 from dispatchviz.views.predictions.spoilers import ASKED_FIRST, hides_sentence
 from dispatchviz.views.replies import FASTER, SLOWER
@@ -169,11 +168,16 @@ def first_notes(trace: Trace, at: int) -> list[Line]:
     if isinstance(event, ProgramRaised):
         return [_left_off(event)]
     keys = (*_caps("move('unfold')", "unfold"), GAP, *_caps("move('into')", "step"), GAP, *_caps("help", "keys"))
-    notes = [line((f" {counts(trace)}", "hint"), GAP, *keys)]
-    if (first := first_node(trace)) is not None and first.step > at and not isinstance(event, SPECIAL):
-        key = key_of("target('Node', True)").first
-        notes.append(line(f" {first.text} ", (key, "keycap"), " goes there"))
-    return notes
+    about = opening_text(trace, at)
+    return [line((f" {counts(trace)}", "hint"), GAP, *keys), *([] if about is None else [about])]
+
+
+def opening_text(trace: Trace, at: int) -> Line | None:
+    """The text on a first step that is the call of the first Node. It replaces the sentence of the step."""
+    first = first_node(trace) if isinstance(trace[at], Dispatched) else None
+    if first is None or not at < first.step <= trace.ends[at]:
+        return None
+    return line(f" {first.text} ", (key_of("target('Node', True)").first, "keycap"), " goes there")
 
 
 def _left_off(event: ProgramRaised) -> Line:

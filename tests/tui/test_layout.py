@@ -238,6 +238,7 @@ def test_titles_of_empty_panes_show_the_next_step() -> None:
     said = {pane: found.plain for pane in BESIDE if (found := nothing(pane, trace, 0)) is not None}
     assert said == {
         KEYS: f"no dispatch here, next at step {step(trace, ev.Dispatched)}",
+        CALLS: f"no call here, next at step {step(trace, ev.Dispatched)}",
         CELL: f"no dispatch here, next at step {step(trace, ev.Dispatched)}",
         TABLE: f"no dispatch here, next at step {step(trace, ev.Dispatched)}",
         GRAPH: f"none yet, next at step {step(trace, ev.NodeCreated)}",

@@ -24,6 +24,7 @@ from dispatchviz.views.layout.pane_layout import (
 )
 from dispatchviz.views.panes import engine_pane
 from dispatchviz.views.panes.calls_pane import whole_rows
+from dispatchviz.views.panes.chosen_rows import ChosenRows
 from dispatchviz.views.panes.pane_list import PANES as TITLED
 from dispatchviz.views.panes.pane_list import rows_of
 from dispatchviz.views.screen_bars import header_rows
@@ -232,3 +233,24 @@ async def test_rows_that_are_cut_scroll_sideways() -> None:
         assert [row for row in reader.screen if "at::_ops" in row] == [
             row for row in before.split("\n") if "at::_ops" in row
         ]
+
+
+CUT = [line("  ○ AddBackward0  edges 0 self=x, 1 other=y", cut=True, goto=1), line("  │", cut=True),
+       line("  ○ AccumulateGrad (x)  [2, 2] float32 cuda:0", cut=True, here=True, goto=2)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("room", "lines"), [(0, 3), (3, 3), (4, 4), (5, 5), (9, 5)])
+def test_rows_that_would_be_cut_take_free_lines(room: int, lines: int) -> None:
+    shown = ChosenRows.of(CUT, 30, None, room)
+    assert len(shown.lines) == lines
+    assert all(row.width <= 30 or row.cut for row in shown.lines)
+    here = shown.here
+    assert here is not None
+    assert (here + 1 < lines) == (room > 3), "the row in view is the first"
+    assert shown.starts == {3: [0, 1, 2], 4: [0, 1, 2, 2], 5: [0, 0, 2, 3, 3]}[lines]
+
+
+def test_a_path_in_a_free_line_loses_its_folders_first() -> None:
+    row = line("  ", "THPVariable_add", ("  torch/csrc/autograd/generated/python_functions.cpp", "path"), cut=True)
+    shown = [each.plain for each in ChosenRows.of([row], 34, None, 5).lines]
+    assert shown == ["  THPVariable_add", "    …/python_functions.cpp"]

@@ -132,7 +132,7 @@ def test_filtered_list_hides_answers() -> None:
 
 
 def test_first_screen_does_not_reveal_the_first_node() -> None:
-    session = Session(traced(FORUM), 2)
+    session = Session(traced(FORUM))
     plain = Scene(session.cursor, opened_at=session.cursor.at).plan(120, 40)
     assert any("AddBackward0" in row.plain for row in plain.bars["why"])
     asks = masked(session, started(session).cursor)

@@ -9,6 +9,7 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.outline.levels import DEFAULT
+from dispatchviz.explain.predictions.trace_predictions import predictions_after
 from dispatchviz.running.program import run
 from dispatchviz.running.program_source import Code
 from dispatchviz.tui.app import StepperApp
@@ -18,8 +19,9 @@ from dispatchviz.views import keymap
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.layout.pane_choice import PaneChoice
 from dispatchviz.views.layout.pane_layout import GRAPH, KEYS, SMALLEST, SOURCE, STEPS
-from dispatchviz.views.layout.presenter_plan import MARGIN, second_pane
+from dispatchviz.views.layout.presenter_plan import MARGIN, TALL, second_pane
 from dispatchviz.views.layout.screen_plan import Scene
+from dispatchviz.views.predictions.question_rows import large_answer, verdict
 from dispatchviz.views.text.styled_line import line
 from tests.steps import step
 
@@ -129,6 +131,89 @@ async def test_names_of_kernels_are_left_out() -> None:
         await reader.press("P")
         row = next(text for text in reader.screen if "add.Tensor → AutogradCUDA" in text)
         assert event.kernel not in row
+
+
+@pytest.mark.parametrize(("size", "wide"), [((80, 24), 74), ((120, 40), 65), ((160, 50), 89)])
+def test_steps_have_three_fifths_of_the_width(size: tuple[int, int], wide: int) -> None:
+    trace = forum()
+    plans = [Scene(Cursor(trace, at), opened_at=0, choice=PRESENTING).plan(*size) for at in range(len(trace))]
+    assert {plan.panes[STEPS].width for plan in plans} == {wide}
+
+
+# -- questions ---------------------------------------------------------------------------------------------------------
+
+
+async def asked_in_presenter_mode(reader: Reader) -> None:
+    """Go to the first question."""
+    await reader.press("P", "p", "c", "c", "c", "c")
+    assert covered(reader)
+
+
+async def test_second_press_of_a_clicker_reveals_the_answer() -> None:
+    async with stepper(forum()) as reader:
+        await asked_in_presenter_mode(reader)
+        at = reader.at
+        await reader.press("pagedown")
+        assert covered(reader)
+        assert reader.sees("Predict: PgDn again shows the answer")
+        assert reader.at == at, "one press too many shows nothing"
+        await reader.press("pagedown")
+        assert not covered(reader)
+        assert presenting(reader)
+        assert reader.sees("   The answer is AutogradCUDA   ")
+        assert reader.at == at + 1
+        assert "1 skipped" in reader.app.session.asking.score(reader.app.session.trace)
+
+
+async def test_clicker_goes_back_from_a_question_that_stays_open() -> None:
+    async with stepper(forum()) as reader:
+        await asked_in_presenter_mode(reader)
+        at = reader.at
+        await reader.press("pagedown", "pageup")
+        assert not covered(reader)
+        assert reader.at == at
+        await reader.press("pagedown")
+        assert covered(reader)
+        assert reader.sees("PgDn twice shows the answer"), "the first press of another visit"
+
+
+@pytest.mark.parametrize("size", [*SIZES, SMALLEST])
+async def test_choices_have_empty_rows_between_them_if_those_fit(size: tuple[int, int]) -> None:
+    async with stepper(forum(), size) as reader:
+        await asked_in_presenter_mode(reader)
+        begin = next(at for at, row in enumerate(reader.screen) if "Predict (" in row)
+        assert reader.screen[begin].startswith(" " * MARGIN + "▌ Predict (1-6 answers, PgDn twice shows"), reader.text
+        rows = [row.strip() for row in reader.screen[begin:]]
+        first = next(at for at, row in enumerate(rows) if row.startswith("▶"))
+        assert (rows[first + 1] == "") == (size[1] >= 30)
+        assert reader.sees("Steps", "▶ ")
+
+
+def test_an_answer_is_a_band_above_its_reason() -> None:
+    trace = forum()
+    asked = next(predictions_after(trace, 0))
+    wrong = next(choice for choice in asked.choices if choice != asked.right)
+    for choice, band in ((asked.right, "✓ Right: AutogradCUDA"), (wrong, "The answer is AutogradCUDA"),
+                         (None, "The answer is AutogradCUDA")):  # fmt: skip
+        note = verdict(trace, asked, choice)
+        low, tall = large_answer(note, 70, False), large_answer(note, 70, True)
+        assert [row.plain.strip() for row in tall[:3]] == ["", band, ""]
+        assert {row.width for row in tall[:3]} == {len(band) + 7}
+        assert low[0].plain.strip() == band
+        assert band not in low[-1].plain, "it is not repeated"
+        assert ("Your guess: " in low[-1].plain) == (choice == wrong)
+    assert large_answer(line("Presenter mode ended"), 70, True) == [line("Presenter mode ended")]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_answer_is_above_the_panes(size: tuple[int, int]) -> None:
+    async with stepper(forum(), size) as reader:
+        await asked_in_presenter_mode(reader)
+        await reader.press("2")
+        answer, steps = (next(at for at, row in enumerate(reader.screen) if words in row)
+                         for words in ("✓ Right: AutogradCUDA", "1 Steps"))  # fmt: skip
+        assert answer == (3 if size[1] >= TALL else 2)
+        assert steps <= size[1] // 3 + 3
 
 
 # -- playing -----------------------------------------------------------------------------------------------------------

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.trace_index.enclosing_steps import arguments, at_or_around
+from dispatchviz.explain.trace_index.enclosing_steps import arguments, around, at_or_around
+from dispatchviz.explain.trace_index.lookups import between
 from dispatchviz.explain.trace_index.trace_index import index, latest
 
 ONE = ("tensor", "result", "value", "base", "gradient", "tangent", "proxy", "output", "before", "after")
@@ -38,6 +40,20 @@ def variables_of(trace: Trace, at: int) -> list[int]:
     for step in bindings:
         found.setdefault(columns.names[step], columns.tensors[step])
     return _met(trace, at, _with_gradients(trace, found.values(), at))
+
+
+def results_of(trace: Trace, at: int, end: int) -> list[int]:
+    """Return the tensors that a step produces until another one, the latest first: those that a line assigns to
+    variables, or those that the kernel of a call returns.
+    """
+    if isinstance(trace[at], ev.Dispatched):
+        last = [trace[step] for step in between(trace, ev.KernelReturned, at, end)[-1:]]
+        return _met(
+            trace, end, (tensor for each in last if isinstance(each, ev.KernelReturned) for tensor in each.tensors)
+        )
+    bound = islice(reversed(between(trace, ev.NameBound, at, end)), BINDINGS_LOOKED_AT)
+    own = (step for step in bound if (line := around(trace, step, ev.SourceLine)) is not None and line.seq == at)
+    return _met(trace, end, (trace.columns.tensors[step] for step in own))
 
 
 def _with_gradients(trace: Trace, tensors: Iterable[int], at: int) -> Iterator[int]:

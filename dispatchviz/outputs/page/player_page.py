@@ -60,7 +60,7 @@ def player_page(trace: Trace, guide: Guide | None = None) -> bytes:
         "script-hash": hash_of(script),
         "boot": boot,
         "boot-hash": hash_of(boot),
-        "packed": _packed({"style": style, "script": script, "recorded": player_data(trace, guide)}),
+        "packed": _packed({"script": script, "style": style, "recorded": player_data(trace, guide)}),
     }
     return filled(_asset("page.html"), parts).encode()
 
@@ -78,12 +78,22 @@ SPECIAL, PLAIN = b"<>&{}`", b"/,.:[]"
 @cache
 def _asset(name: str) -> str:
     text = (files("dispatchviz.outputs.page") / "assets" / name).read_text("utf-8")
-    return text if name.endswith(".html") else _lean(text)
+    if name.endswith(".html"):
+        return text
+    return (AROUND_SIGNS if name.endswith(".css") else AFTER_SIGNS).sub(r"\1", _lean(text))
 
 
 def _lean(text: str) -> str:
-    """Return a script or a style sheet without indents and without comments on lines of their own."""
+    """Return a script or a style sheet without indents and comments. In a line of code, a comment follows a comma,
+    ``;`` or a bracket.
+    """
     return "".join(f"{line.strip()}\n" for line in COMMENT.sub("", text).splitlines() if line.strip())
 
 
-COMMENT = re.compile(r"^[ \t]*(//[^\n]*|/\*.*?\*/[ \t]*)$", re.MULTILINE | re.DOTALL)
+AROUND_SIGNS = re.compile(r";?\s*([{};,]|(?<=[a-z]):(?= ))\s*")
+"""The signs of a style sheet that need no spaces around them, nor a semicolon before them."""
+
+AFTER_SIGNS = re.compile(r"([{;,(])\n")
+"""The signs of a script that need no new line after them."""
+
+COMMENT = re.compile(r"(?:^|(?<=[;{},(]))[ \t]*(//[^\n]*|/\*.*?\*/[ \t]*)$", re.MULTILINE | re.DOTALL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dispatchviz.explain.sentences.statement import LAST, PART, PLACE
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.views.keymap import key_of
+from dispatchviz.views.panes.ahead import WHERE
 from dispatchviz.views.panes.calls_pane import TITLES
 from dispatchviz.views.replies import (
     ALL_STAY,
@@ -14,6 +15,7 @@ from dispatchviz.views.replies import (
     ROW_SECONDS,
     TEMPOS,
     UNMARKED,
+    answers_at_next,
     breakpoint_set,
     breakpoints_key,
     engine_shown,
@@ -52,6 +54,8 @@ def remarks_data(guide: Guide | None) -> dict[str, object]:
         "tempos": TEMPOS,
         "row_seconds": ROW_SECONDS,
         "goes_on": (goes_on := key_of("move('resume')").first),
+        "again": answers_at_next(),
+        "ahead": WHERE,
         "skip": [f"Esc or {goes_on} skips this question", "Esc skips this question"],
         "lesson_end": "" if guide is None else _lesson_end(guide, "SCORE"),
     }

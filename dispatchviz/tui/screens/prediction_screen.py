@@ -11,17 +11,22 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 
 from dispatchviz.explain.predictions.prediction import LONGEST, Choice, Prediction
-from dispatchviz.tui.commands.predicting import answered, stopped
+from dispatchviz.tui.commands.predicting import along, answered, stopped
 from dispatchviz.tui.terminal.palette import Palette
 from dispatchviz.tui.widgets.rows_view import RowsView
 from dispatchviz.views.keymap import key_of
-from dispatchviz.views.predictions.question_rows import question_height, question_rows
+from dispatchviz.views.layout.presenter_plan import MARGIN
+from dispatchviz.views.predictions.question_rows import fitted_question, question_height, question_room
+from dispatchviz.views.replies import answers_at_next
 from dispatchviz.views.screen_bars import header_rows
 from dispatchviz.views.session import Session, Update
 from dispatchviz.views.text.styled_line import Line, line
 
 GOES_ON = "move('resume')"
 """The action whose key skips an open question."""
+
+FORTH, BACK = "app.page(1)", "app.page(-1)"
+"""The actions of a clicker's two keys."""
 
 
 class PredictionView(RowsView):
@@ -34,20 +39,22 @@ class PredictionView(RowsView):
         *(Binding(str(number), f"answer({number})", show=False) for number in range(1, 6)),
     ]
 
-    def __init__(self, asked: Prediction, palette: Palette) -> None:
-        super().__init__(0, self.title_for(asked))
-        self.asked, self.palette = asked, palette
+    def __init__(self, asked: Prediction, palette: Palette, presenting: bool) -> None:
+        super().__init__(0, self.title_for(asked, presenting))
+        self.asked, self.palette, self._presenting = asked, palette, presenting
         self._rows: list[Line] = []
         self._lit = 0
 
-    def title_for(self, asked: Prediction) -> str:
+    def title_for(self, asked: Prediction, presenting: bool) -> str:
         """The title, with the keys that answer."""
+        if presenting:
+            return f"Predict (1-{len(asked.choices)} answers, {key_of(FORTH).first} twice shows the answer)"
         skip, stop = key_of(GOES_ON).first, key_of("predict").first
         keys = f"1-{len(asked.choices)} answers, or ↑ ↓ and Enter; Esc or {skip} skips, {stop} ends predict mode"
         return f"Predict ({keys})"
 
     def fitted(self) -> None:
-        self._rows = question_rows(self.asked, self.port.row_width - 2)
+        self._rows = fitted_question(self.asked, self.port.row_width - 2, self.port.height, self._presenting)
         self.port.count = len(self._rows)
         self.reveal(self._row_of(self._lit), 1)
         self.refresh()
@@ -88,11 +95,13 @@ class TypedView(PredictionView):
 
     BINDINGS: ClassVar = [Binding("enter", "answer", show=False), Binding("escape", "screen.skip", show=False)]
 
-    def __init__(self, asked: Prediction, palette: Palette) -> None:
-        super().__init__(asked, palette)
+    def __init__(self, asked: Prediction, palette: Palette, presenting: bool) -> None:
+        super().__init__(asked, palette, presenting)
         self._text = ""
 
-    def title_for(self, asked: Prediction) -> str:
+    def title_for(self, asked: Prediction, presenting: bool) -> str:
+        if presenting:
+            return f"Predict (type the answer, Enter checks it; {key_of(FORTH).first} twice shows it)"
         return "Predict (type the answer, Enter checks it; Esc skips)"
 
     def row(self, at: int, width: int) -> Line:
@@ -132,15 +141,20 @@ class PredictionScreen(ModalScreen[Update | None]):
     BINDINGS: ClassVar = [
         Binding(",".join(("escape", "q", *key_of(GOES_ON).keys)), "skip", show=False),
         Binding(",".join(key_of("predict").keys), "stop", show=False),
+        Binding(",".join(key_of(FORTH).keys), "reveal", show=False),
+        Binding(",".join(key_of(BACK).keys), "back", show=False),
     ]
     DEFAULT_CSS = (
-        "PredictionScreen { align: left bottom; background: transparent; } PredictionView { width: 100%; height: 1; }"
+        "PredictionScreen { align: center bottom; background: transparent; } PredictionView { width: 100%; height: 1; }"
     )
 
-    def __init__(self, session: Session, asked: Prediction, palette: Palette) -> None:
+    def __init__(self, session: Session, asked: Prediction, palette: Palette, presenting: bool = False) -> None:
+        """Create the screen; ``presenting`` is true in presenter mode."""
         super().__init__()
-        self._session, self._asked = session, asked
-        self._view = (PredictionView if asked.choices else TypedView)(asked, palette)
+        self._session, self._asked, self._presenting = session, asked, presenting
+        self._view = (PredictionView if asked.choices else TypedView)(asked, palette, presenting)
+        self._is_armed = False
+        """True if the next press of a clicker reveals the answer."""
 
     def compose(self) -> ComposeResult:
         self._fit()
@@ -160,8 +174,25 @@ class PredictionScreen(ModalScreen[Update | None]):
     def action_stop(self) -> None:
         self.dismiss(stopped(self._session))
 
+    def action_reveal(self) -> None:
+        """Show the answer at the second press, so that one press too many of a clicker spoils nothing."""
+        if self._is_armed:
+            self.answer(None)
+            return
+        self._is_armed = True
+        self._view.title = f"Predict: {answers_at_next()}"
+        self._view.refresh_title()
+
+    def action_back(self) -> None:
+        """Leave the question unanswered. In a lesson, go back to the place before it."""
+        session = self._session
+        self.dismiss(Update(session.cursor) if session.guide is None else along(session, session.guide, False))
+
     def _fit(self) -> None:
         width, height = self.app.size
-        rows = question_height(self._asked, width, height, len(header_rows(self._session.cursor, width)))
-        self._view.styles.height = rows
+        header = 1 if self._presenting else len(header_rows(self._session.cursor, width))
+        if self._presenting:
+            width -= 2 * MARGIN
+        rows = question_height(self._asked, width, question_room(height, header), self._presenting)
+        self._view.styles.width, self._view.styles.height = width, rows
         self._view.fit(width, rows)

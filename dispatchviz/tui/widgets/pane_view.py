@@ -13,6 +13,7 @@ from textual import events
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.widgets.rows_view import Ask, Goto, RowsView
 from dispatchviz.views.cursor.cursor import Cursor
+from dispatchviz.views.panes.ahead import title_ahead
 from dispatchviz.views.panes.chosen_rows import ChosenRows, pointed, title_with_keys
 from dispatchviz.views.panes.pane_list import Rows
 from dispatchviz.views.panes.pane_rows import PaneRows
@@ -30,14 +31,18 @@ class PaneView(RowsView):
         self.rows = PaneRows(number, make)
         self.shown = ChosenRows()
         self._cursor: Cursor | None = None
+        self._ahead = ""
+        """The addition to the title while the pane looks ahead within the row."""
         self._walked: tuple[Trace, int] | None = None
         """The step at which the reader has moved through the rows; there, the scroll position is kept."""
 
     def show(self, cursor: Cursor, width: int, height: int) -> None:
         """Follow the cursor. Rows that differ from the previous step get a sign."""
         if self.port.resize(width, height) or cursor is not self._cursor:
-            self._cursor = cursor
+            self._cursor, before, self._ahead = cursor, self._ahead, title_ahead(self.number, cursor)
             self.fitted()
+            if self._ahead != before:
+                self.refresh_title()
             if self.port.height == 1:
                 self.refresh()
 
@@ -68,7 +73,8 @@ class PaneView(RowsView):
     @property
     def shown_title(self) -> str:
         row = self.chosen_row if self.has_focus else None
-        return self.title if row is None else title_with_keys(self.title, row)
+        title = f"{self.title}{self._ahead}"
+        return title if row is None else title_with_keys(title, row)
 
     def on_click(self, event: events.Click) -> None:
         """Go to the step in the title of an empty pane when it is clicked."""
@@ -115,7 +121,7 @@ class PaneView(RowsView):
 
     def _shown_at(self, cursor: Cursor) -> ChosenRows:
         rows = self.rows_at(cursor) if self.port.height > 1 else []  # otherwise only the title is visible
-        return ChosenRows.of(rows, self.port.row_width, None if rows else self.rows.said(cursor))
+        return ChosenRows.of(rows, self.port.row_width, None if rows else self.rows.said(cursor), self.port.rows)
 
     @property
     def _place(self) -> tuple[Trace, int] | None:

@@ -40,7 +40,7 @@ OTHERWISE = (SOURCE, COMPILER, KEYS, CALLS, GRAPH, STRUCTURED, TENSORS, CELL, TH
 ON_REQUEST = (TABLE, NODE)
 """The panes that are shown only if the reader chooses them."""
 
-UNTITLED = (CELL, STRUCTURED, TABLE, THREAD, COMPILER)
+UNTITLED = (CALLS, CELL, STRUCTURED, TABLE, THREAD, COMPILER)
 """The empty panes that are not shown as a title: the title of the key set already says that there is no call, the
 header shows the thread state, and most programs compile nothing.
 """
@@ -62,10 +62,14 @@ class Shown(NamedTuple):
     """The empty panes, which are shrunk to their title row."""
 
 
-def order(event: ev.Event, own: Iterable[int] = ()) -> list[int]:
-    """All panes beside the steps that may be shown, the reader's choices first."""
-    own = list(own)
-    wanted = (*own, *NEEDED.get(type(event), ()), *OTHERWISE)
+def order(event: ev.Event, own: Iterable[int] = (), ahead: Iterable[int] = ()) -> list[int]:
+    """All panes beside the steps that may be shown, the reader's choices first.
+
+    ``ahead`` are panes that look ahead within the row. They come before the source, whose lines are steps anyway.
+    """
+    own, usual = list(own), (*NEEDED.get(type(event), ()), *OTHERWISE)
+    before = usual.index(SOURCE)
+    wanted = (*own, *usual[:before], *ahead, *usual[before:])
     return [pane for pane in dict.fromkeys(wanted) if pane != STEPS and (pane in own or pane not in ON_REQUEST)]
 
 
@@ -76,8 +80,10 @@ def chosen(
     frame: Frame,
     says_nothing: Callable[[int], bool],
     own: Collection[int] = (),
+    stays_empty: Callable[[int], bool] = lambda pane: False,
 ) -> Shown:
-    """Choose the panes that fit, in the given order. Empty panes are shrunk if there is room for titles.
+    """Choose the panes that fit, in the given order. Empty panes are shrunk if there is room for titles. One that stays
+    empty until the end has no title, unless the reader chose it.
 
     At least one pane beside the steps is always shown, even an empty one.
     """
@@ -94,6 +100,7 @@ def chosen(
         room = rows - steps_rows(rows) - len(asked)
         open_ = _fitting([pane for pane in beside if pane not in shrunk], room)
         titles = [pane for pane in beside if pane in shrunk and pane not in own and _is_titled(pane, rows)]
+        titles = [pane for pane in titles if not stays_empty(pane)]
         found.update((*open_, *asked, *titles[: max(room - sum(map(least, open_)), 0)]))
     return Shown(sorted(found), shrunk & found)
 

@@ -17,7 +17,10 @@ MARGIN, GAP = 3, 5
 LONGEST = 100
 """The maximum width of a row of the sentence. Longer rows are hard to read from the back of a room."""
 
-STEPS_PART = 2 / 5
+TALL = 36
+"""The height from which on an answer has an empty row above and below it in its band."""
+
+STEPS_PART = 3 / 5
 """The share of the width for the steps if there are two columns."""
 
 

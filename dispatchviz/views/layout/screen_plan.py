@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 
 from dispatchviz.core.record.events import SourceLine
 from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.keymap import QUITS, Leaving
 from dispatchviz.views.layout.least_size import is_too_small, too_small
-from dispatchviz.views.layout.needed_panes import Shown, chosen, order
+from dispatchviz.views.layout.needed_panes import TITLES_FROM, Shown, chosen, order
 from dispatchviz.views.layout.pane_choice import NO_CHOICE, PaneChoice
 from dispatchviz.views.layout.pane_layout import STEPS, Box, Frame, arrange, why_height
 from dispatchviz.views.layout.presenter_plan import (
+    MARGIN,
+    TALL,
     presenter_boxes,
     presenter_header,
     second_pane,
@@ -21,14 +24,15 @@ from dispatchviz.views.layout.presenter_plan import (
     text_width,
 )
 from dispatchviz.views.lesson_rows import Said
-from dispatchviz.views.panes.empty_titles import nothing
-from dispatchviz.views.predictions.question_rows import question_frame, question_note
+from dispatchviz.views.panes.ahead import WHERE, is_empty_for_good, looks_ahead, says_nothing
+from dispatchviz.views.predictions.question_rows import large_answer, question_frame, question_note
 from dispatchviz.views.screen_bars import (
     MOST_OF_REASON,
     first_notes,
     footer_row,
     header_rows,
     needed_rows,
+    opening_text,
     position,
     why_rows,
 )
@@ -100,20 +104,23 @@ class Scene:
 
     def _asking(self, asked: Prediction, width: int, height: int) -> ScreenPlan:
         """The plan with only the steps above an open question."""
-        header = header_rows(self.cursor, width)
-        frame = question_frame(asked, width, height, len(header))
-        panes = arrange(width, height, (), frame, STEPS)
+        presenting = self.choice.presenting
+        header = [self._presenter_header(width)] if presenting else header_rows(self.cursor, width)
+        margin = MARGIN if presenting else 0
+        frame = question_frame(asked, width - 2 * margin, height, len(header), presenting)
+        panes = {number: box._replace(x=margin, width=width - 2 * margin)
+                 for number, box in arrange(width, height, (), frame, STEPS).items()}  # fmt: skip
         bars = {"header": header, "why": [question_note()], "footer": [line()]}
         boxes = {f"pane{number}": box for number, box in panes.items()}
-        return ScreenPlan(bars, panes, boxes | _boxes_around(width, height, frame, 0))
+        around = _boxes_around(width, height, frame, 0)
+        around["why"] = around["why"]._replace(x=margin, width=width - 2 * margin)
+        return ScreenPlan(bars, panes, boxes | around, presenting=presenting)
 
     def _presenting(self, width: int, height: int) -> ScreenPlan:
         """The plan in presenter mode: the sentence and two panes."""
         cursor = self.cursor
-        header = [presenter_header(cursor.trace, position(cursor), width)]
-        room = text_width(width)
-        notes = [*self.lesson.rows, *([] if self.note is None else [self.note])]
-        sentence = needed_rows(cursor, notes, room, self.lesson.alone)[: max(height // 3, 1)]
+        header = [self._presenter_header(width)]
+        sentence = self._presented_sentence(width, height)
         panes = [self.choice.zoomed] if self.choice.zoomed else [STEPS, self._second]
         placed = presenter_boxes(width, height, len(header), len(sentence), panes)
         boxes = {f"pane{number}": box for number, box in placed.items()}
@@ -124,19 +131,40 @@ class Scene:
             bars["footer"], boxes["footer"] = [line((self.label, "keycap"))], Box(0, height - 1, len(self.label), 1)
         return ScreenPlan(bars, placed, boxes, presenting=True)
 
+    def _presenter_header(self, width: int) -> Line:
+        return presenter_header(self.cursor.trace, position(self.cursor), width)
+
+    def _presented_sentence(self, width: int, height: int) -> list[Line]:
+        """The rows above the panes in presenter mode: an answer, the text of a lesson, the sentence of the step."""
+        room, most = text_width(width), max(height // 3, 1)
+        note = [] if self.note is None else large_answer(self.note, room, height >= TALL)
+        is_verdict = len(note) > 1
+        notes = [*note, *self.lesson.rows] if is_verdict else [*self.lesson.rows, *note]
+        rows = needed_rows(self.cursor, notes, room, self.lesson.alone or is_verdict)
+        return rows if len(rows) <= most else why_rows(self.cursor, rows, room, most)
+
     @property
     def _second(self) -> int:
         trace, at = self.cursor.trace, self.cursor.at
-        return second_pane(
-            order(trace[at], self.choice.own(trace[at])), lambda pane: nothing(pane, trace, at) is not None
-        )
+        wanted = order(trace[at], self.choice.own(trace[at]), self._ahead)
+        return second_pane(wanted, self._says_nothing)
+
+    @cached_property
+    def _ahead(self) -> list[int]:
+        """The panes that look ahead within the row of the cursor."""
+        return [pane for pane in WHERE if looks_ahead(pane, self.cursor)]
+
+    def _says_nothing(self, pane: int) -> bool:
+        return pane not in self._ahead and says_nothing(pane, self.cursor)
 
     def _chosen(self, width: int, height: int, frame: Frame) -> Shown:
         """The panes that the step needs and those that the reader chose, as far as they fit."""
         trace, at = self.cursor.trace, self.cursor.at
         own = self.choice.own(trace[at])
-        wanted = order(trace[at], own)
-        return chosen(wanted, width, height, frame, lambda pane: nothing(pane, trace, at) is not None, own)
+        rows = height - sum(frame)
+        wanted = order(trace[at], own, self._ahead if rows >= TITLES_FROM else ())
+        for_good = partial(is_empty_for_good, cursor=self.cursor)
+        return chosen(wanted, width, height, frame, self._says_nothing, own, for_good)
 
     @property
     def _is_opening(self) -> bool:
@@ -148,7 +176,11 @@ class Scene:
         """True if the sentence of the step is left out: at a line that is reached, or where a lesson is not about a
         step.
         """
-        return self.lesson.alone or (self._is_opening and isinstance(self.cursor.trace[self.cursor.at], SourceLine))
+        if self.lesson.alone or not self._is_opening:
+            return self.lesson.alone
+        trace, at = self.cursor.trace, self.cursor.at
+        is_told = not self.lesson.rows and self.cursor.ahead is None and opening_text(trace, at) is not None
+        return is_told or isinstance(trace[at], SourceLine)
 
     def _notes(self) -> list[Line]:
         if self.lesson.rows:

@@ -12,8 +12,8 @@ from typing import Self
 from msgspec.structs import replace
 
 from dispatchviz.views.keymap import key_of
-from dispatchviz.views.text.line_fitting import wrap
-from dispatchviz.views.text.styled_line import Line
+from dispatchviz.views.text.line_fitting import path_end, wrap
+from dispatchviz.views.text.styled_line import PATH, Line
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,12 @@ class ChosenRows:
     """The text in the title if there are no rows. It can be chosen if it leads to a step."""
 
     @classmethod
-    def of(cls, rows: Iterable[Line], width: int, said: Line | None) -> Self:
-        """Wrap rows to a width, with none chosen."""
+    def of(cls, rows: Iterable[Line], width: int, said: Line | None, room: int = 0) -> Self:
+        """Wrap rows to a width, with none chosen. A row that would be cut takes more lines while some of ``room`` lines
+        are free.
+        """
         lines, starts = list[Line](), list[int]()
-        for row in rows:
-            parts = _parts(row, width)
+        for parts in _with_free_lines(list(rows), width, room):
             starts += [len(lines)] * len(parts)
             lines += parts
         return cls(lines, starts, said=said)
@@ -99,6 +100,36 @@ def title_with_keys(title: str, row: Line) -> str:
     goes = f"{enter} goes there" if row.goto is not None else f"{enter} asks"
     asks = f", {ask} asks" if row.goto is not None and row.about is not None else ""
     return f"{title} ›{goes}{asks}, {leave} leaves"
+
+
+HANGING = 2
+"""The cells by which the further lines of a row that would be cut are behind its first letter."""
+
+
+def _with_free_lines(rows: Sequence[Line], width: int, room: int) -> list[list[Line]]:
+    """The lines of each row. The row in view is the first to take free lines."""
+    shown = [_parts(row, width) for row in rows]
+    free = room - sum(map(len, shown))
+    for at in sorted(range(len(rows)), key=lambda at: not rows[at].here):
+        if free <= 0:
+            break
+        if rows[at].cut and rows[at].width > width:
+            whole = _whole(rows[at], width)
+            if len(whole) - 1 <= free:
+                shown[at], free = whole, free - len(whole) + 1
+    return shown
+
+
+@lru_cache(maxsize=1024)
+def _whole(row: Line, width: int) -> list[Line]:
+    """The lines of a row that would be cut. A path at its end has one line, without folders for which there is no
+    room.
+    """
+    first = next((at for at, letter in enumerate(row.plain) if letter.isalnum()), 0)
+    indent = min(first + HANGING, width // 2)
+    *before, (text, role) = row.spans
+    end = path_end(text.strip(), width - indent) if role.endswith(PATH) else text
+    return wrap(replace(row, spans=(*before, (end, role)), cut=False, indent=indent), width)
 
 
 @lru_cache(maxsize=4096)

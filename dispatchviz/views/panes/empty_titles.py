@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events import Event
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.call_stack import call_stack
 from dispatchviz.explain.calls.structured_call import structured_call
 from dispatchviz.explain.graph.compiled.running_graph import shown_graph
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
@@ -18,6 +19,7 @@ from dispatchviz.explain.trace_index.lookups import neighbor
 from dispatchviz.explain.trace_index.recorded_engine import is_live, is_unseen
 from dispatchviz.explain.trace_index.thread_state import thread_state
 from dispatchviz.views.layout.pane_layout import (
+    CALLS,
     CELL,
     COMPILER,
     ENGINE,
@@ -43,6 +45,13 @@ def _no_dispatch(trace: Trace, at: int) -> Line | None:
     if at_or_around(trace, at, ev.Dispatched) is not None:
         return None
     return _next(trace, at, ev.Dispatched, "no dispatch here")
+
+
+def _no_call(trace: Trace, at: int) -> Line | None:
+    event = trace[at]
+    if not isinstance(event, ev.SourceLine) or len(call_stack(trace, at)) > 1:
+        return None
+    return _next(trace, at, ev.Dispatched, "no call here")
 
 
 def _no_graph(trace: Trace, at: int) -> Line | None:
@@ -110,6 +119,7 @@ def _next(trace: Trace, at: int, kind: type[ev.Event], what: str) -> Line:
 EMPTY: dict[int, Callable[[Trace, int], Line | None]] = {
     KEYS: _no_dispatch,
     CELL: _no_dispatch,
+    CALLS: _no_call,
     TABLE: _no_dispatch,
     GRAPH: _no_graph,
     NODE: _no_node,

@@ -1,6 +1,7 @@
 """The rows of the step list: lines of the program, iterations, calls and their contents as a tree, or hits as a list.
 
-Elsewhere: the texts of a row (``explain/outline/row_texts.py``), the list that scrolls (``widgets/step_list.py``).
+Elsewhere: the texts of a row (``explain/outline/row_texts.py``), rows over several lines (``wrapped_steps.py``), the
+list that scrolls (``widgets/step_list.py``).
 """
 
 from __future__ import annotations
@@ -42,18 +43,45 @@ def step_row(cursor: Cursor, number: int, width: int, short: bool = False) -> Li
     """A row of the list: its signs, its place in the tree, its text and its outcome. ``short`` leaves out some details
     of kernels.
     """
+    parts = row_parts(cursor, number, width, short)
+    text, role = parts.text
+    if parts.facts and parts.may_halve:
+        text = _half(text, parts.begin, width)
+    return line(*parts.before, (text, role), *_happened(parts.facts, parts.begin + cell_len(text), width))
+
+
+class RowParts(NamedTuple):
+    """A row before it is fitted to a width."""
+
+    before: list[Span]
+    """The signs, the indentation, and everything else before the text."""
+    text: Span
+    facts: list[Span]
+    """The outcome."""
+    begin: int
+    """The cell in which the text begins, without the number of the step."""
+    may_halve: bool
+    """True if a long text leaves half of the width to the outcome."""
+
+
+def row_parts(cursor: Cursor, number: int, width: int, short: bool) -> RowParts:
+    """The parts of a row of the list."""
     at, row = cursor.rows[number], cursor.row_at(number)
     hits = hits_in(cursor, row)
     signs: tuple[Span, ...] = (("▶", "focus") if at == cursor.at else _hit(hits), _mark(cursor, row))
     if cursor.tree is None:
-        return line(*signs, *_listed(cursor, at, width))
+        *found, label_of_step = _listed(cursor, at, width)
+        return RowParts([*signs, *found], label_of_step, [], 0, False)
     number_of_step = (_step_number(cursor, at),) if cursor.tree.level == ALL else ()
-    return line(
-        *signs,
-        *number_of_step,
-        *_indent(cursor, row.depth, width),
-        *_in_tree(cursor, cursor.tree, row, at, width, _Extent(hits, short)),
-    )
+    around = [*signs, *number_of_step, *_indent(cursor, row.depth, width)]
+    if cursor.hides(at) and row.item >= 0:
+        return RowParts(around, HIDDEN, [], 0, False)
+    (text, role), _ = _texts(cursor.tree, row.item)
+    facts = _outcome(cursor, cursor.tree, row, _Extent(hits, short))
+    before = _before_text(cursor, cursor.tree, row, at, role)
+    begin = 2 + _level(width) * row.depth + sum(cell_len(part) for part, _ in before)
+    shown = (text, "bold" if at == cursor.at else WEIGHT.get(role, ""))
+    return RowParts([*around, *before], shown, facts, begin, facts != [HIDDEN] and not short and row.item < 0)
 
 
 class _Extent(NamedTuple):
@@ -81,20 +109,6 @@ def hits_in(cursor: Cursor, row: Row) -> int:
 
 def _hit(hits: int) -> Span:
     return (HIT, "hit") if hits else (" ", "")
-
-
-def _in_tree(cursor: Cursor, tree: Outline, row: Row, at: int, width: int, extent: _Extent) -> list[Span]:
-    """The spans of a row of the tree, after its indentation."""
-    if cursor.hides(at) and row.item >= 0:
-        return [HIDDEN]
-    (text, role), _ = _texts(tree, row.item)
-    happened = _outcome(cursor, tree, row, extent)
-    before = _before_text(cursor, tree, row, at, role)
-    begin = 2 + _level(width) * row.depth + sum(cell_len(part) for part, _ in before)
-    if happened and happened != [HIDDEN] and not extent.short and row.item < 0:
-        text = _half(text, begin, width)
-    weight = "bold" if at == cursor.at else WEIGHT.get(role, "")
-    return [*before, (text, weight), *_happened(happened, begin + cell_len(text), width)]
 
 
 def _outcome(cursor: Cursor, tree: Outline, row: Row, extent: _Extent) -> list[Span]:
@@ -127,9 +141,13 @@ def _happened(happened: list[Span], used: int, width: int) -> list[Span]:
     """The outcome of a row after its text, in a column if there is room."""
     if not happened:
         return []
-    column = min(width * 2 // 5, COLUMN) if width >= WIDE else 0
-    blanks = (" " * max(column - used, len(GAP)), "")
+    blanks = (" " * max(outcome_column(width) - used, len(GAP)), "")
     return [blanks, *(span for fact in happened for span in (fact, (GAP, "")))]
+
+
+def outcome_column(width: int) -> int:
+    """The cell in which the outcomes begin; 0 in a narrow list, where each follows its text."""
+    return min(width * 2 // 5, COLUMN) if width >= WIDE else 0
 
 
 def _merged(tree: Outline, row: Row) -> list[int]:

@@ -9,7 +9,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_set_lanes import names_of
 from dispatchviz.explain.things.thing import TensorThing
 from dispatchviz.explain.trace_index.display_names import numbered
-from dispatchviz.explain.trace_index.step_tensors import parameters_of, tensors_of, variables_of
+from dispatchviz.explain.trace_index.step_tensors import parameters_of, results_of, tensors_of, variables_of
 from dispatchviz.explain.trace_index.tensor_card import TensorCard, tensor_card
 from dispatchviz.explain.trace_index.tensor_numbers import end_of_numbers
 from dispatchviz.foundation.english import plain_dtype, shaped
@@ -18,6 +18,9 @@ from dispatchviz.views.text.styled_line import Line, line
 
 MOST = 8
 """The maximum number of tensors of each kind to show."""
+
+MOST_RESULTS = 2
+"""The maximum number of results of a row to show."""
 
 LONGEST_NAME = 22
 
@@ -44,6 +47,20 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
     more = [line((f"… {len(here) - MOST} more at this step", "dim"))] if len(here) > MOST else []
     between = [line(("Variables, the most recently assigned first:", "dim"))] if rest else []
     return [*first, *more, *between, *rest, *_end_of_numbers(trace, at)]
+
+
+def result_rows(trace: Trace, at: int, end: int) -> list[Line]:
+    """The rows of the tensors that the row from ``at`` to ``end`` makes, in their state at its end; none if they exist
+    before.
+    """
+    before = {*tensors_of(trace, at), *variables_of(trace, at)}
+    made = [tensor for tensor in results_of(trace, at, end) if tensor not in before]
+    shown = list(_shown(trace, made[:MOST_RESULTS], end))
+    if not shown:
+        return []
+    width = max(len(each.name) for each in shown)
+    now = [line(("Now:", "dim"))] if tensors_of(trace, at) else []
+    return [line(("After this row:", "dim")), *_rows(shown, width), *now]
 
 
 def _shown(trace: Trace, tensors: Sequence[int], at: int) -> Iterator[_Shown]:

@@ -23,6 +23,8 @@ ROLES: dict[str, tuple[str, str]] = {
     "dark": ("", "dim"),
     "removed": ("text-warning", ""),
     "good": ("text-success", ""),
+    "answer": ("text-success", "bold"),
+    "large": ("", "bold reverse"),
     "warning": ("text-warning", "bold"),
     "hit": ("text-warning", "bold"),
     "error": ("text-error", "bold"),

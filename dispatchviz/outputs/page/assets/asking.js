@@ -2,7 +2,7 @@
 
 const NEAR = 24, FAR = 600; // the number of questions among which an open one is looked for, as in the stepper
 
-const A = { on: false, everywhere: false, answers: new Map(), skipped: new Set(), typed: new Map(), done: new Set(), passed: new Set(), open: null, enterIsDue: false };
+const A = { on: false, everywhere: false, answers: new Map(), skipped: new Set(), typed: new Map(), done: new Set(), passed: new Set(), open: null, armed: false, enterIsDue: false };
 
 /** Return whether a question is still open. */
 function isOpen(asked) {
@@ -52,7 +52,7 @@ function predict() {
 }
 
 function ask(asked) {
-  A.open = asked;
+  Object.assign(A, { open: asked, armed: false });
   const title = made("h2");
   title.append(...prose(asked.question));
   title.id = "asked";
@@ -103,6 +103,13 @@ function normal(typed) {
 function verdict(asked, choice) {
   const found = line(asked.verdicts.at(choice)), typed = A.typed.get(asked.reveals);
   return typed === undefined ? found : { ...found, spans: found.spans.map(([text, role]) => [text.replace("TYPED", () => typed), role]) };
+}
+
+/** Reveal the answer at the second press of a clicker. */
+function reveals() {
+  if (A.armed) return answer(-1);
+  A.armed = true;
+  element("asked").append(` (${D.remarks.again})`);
 }
 
 /** Go to the step that reveals the answer, and show the verdict; -1 is no answer. */

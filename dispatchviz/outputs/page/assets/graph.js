@@ -2,12 +2,12 @@
 
 const G = { layouts: new Map(), asRows: false, shown: null, view: null, box: null, pointers: new Map(), moved: false };
 
-const sceneNumber = () => behind(D.graph.begins, S.at) - 1;
+const sceneNumber = () => behind(D.graph.begins, stepOf(GRAPH_PANE)) - 1;
 
 /** Draw the picture into the pane. Return whether there is one. */
 function drawGraph(parts, asked) {
   const scene = D.graph.scenes[sceneNumber()];
-  if (!scene || G.asRows || D.panes.get(GRAPH_PANE).empty.at(S.at).length) return false;
+  if (!scene || G.asRows || D.panes.get(GRAPH_PANE).empty.at(stepOf(GRAPH_PANE)).length) return false;
   const picture = pictureOf(scene);
   parts.shown = "";
   parts.more.replaceChildren(...graphButtons(true, scene));
@@ -99,7 +99,7 @@ function update(scene, picture, hidesUnmade) {
 /** The look of a Node at this step; null before it is made. */
 function lookOf(life) {
   life.all ??= sums(life.steps);
-  const place = behind(life.all, S.at) - 1;
+  const place = behind(life.all, stepOf(GRAPH_PANE)) - 1;
   return place < 0 ? null : { state: life.states[place], texts: life.texts[place], isLast: place === life.all.length - 1 };
 }
 
@@ -166,7 +166,7 @@ function widthOf(element, text) {
 
 /** The Node of the step, read from the rows of the pane. */
 function aboutNode() {
-  const here = rowsAt(GRAPH_PANE, S.at)?.find((each) => each.flags & HERE);
+  const here = rowsAt(GRAPH_PANE, stepOf(GRAPH_PANE))?.find((each) => each.flags & HERE);
   return here ? +(/^node (\d+)/.exec(here.key)?.[1] ?? -1) : -1;
 }
 

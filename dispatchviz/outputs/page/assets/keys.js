@@ -122,6 +122,11 @@ function questionKey(key) {
   };
   if (key === "Escape" || key === D.remarks.goes_on) return () => answer(-1);
   if (key === "p") return predict;
+  if (key === "PageDown") return reveals;
+  if (key === "PageUp") return () => {
+    closeQuestion();
+    along(-1);
+  };
   const buttons = [...document.querySelectorAll("#question button")], here = buttons.indexOf(document.activeElement);
   const by = { ArrowDown: 1, n: 1, ArrowUp: -1, N: -1 }[key];
   return by && (() => buttons[(here + by + buttons.length) % buttons.length].focus());

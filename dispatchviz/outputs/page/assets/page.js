@@ -47,6 +47,7 @@ function drawWhy(asked) {
   if (element("sentence").textContent !== plain(shown)) element("sentence").replaceChildren(drawn(shown));
   element("rule").replaceChildren(...rule.map(drawn));
   for (const id of ["sentence", "rule"]) element(id).hidden = said?.alone === true;
+  if (S.isFirst && D.first_notes[1] >= 0) element("sentence").hidden = true;
   markTerms();
 }
 

@@ -1,6 +1,6 @@
 // -- The panes: first the reader's own, then those that a step needs most ----------------------------------------------
 
-const KEYS_PANE = 2, CALLS_PANE = 4, GRAPH_PANE = 6;
+const KEYS_PANE = 2, CALLS_PANE = 4, SOURCE_PANE = 5, GRAPH_PANE = 6;
 
 /** The number of panes that fit. */
 function room() {
@@ -13,10 +13,21 @@ function room() {
 /** The panes that are open at a step, by number. */
 function openPanes() {
   if (S.zoomed && S.focus > 1) return [S.focus];
-  const says = (pane) => !D.panes.get(pane).empty.at(S.at).length && D.panes.get(pane).rows.number(S.at) !== LEFT_OUT;
-  const wanted = kind(S.at).panes.filter((pane) => says(pane) && !S.own.includes(pane));
+  const says = (pane) => !wouldReveal(pane, ahead()) && !D.panes.get(pane).empty.at(stepOf(pane)).length && D.panes.get(pane).rows.number(stepOf(pane)) !== LEFT_OUT;
+  const all = kind(S.at).panes, before = all.indexOf(SOURCE_PANE), later = Object.keys(D.remarks.ahead).map(Number).filter((pane) => stepOf(pane) !== S.at);
+  const wanted = new Set([...all.slice(0, before), ...later, ...all].filter((pane) => says(pane) && !S.own.includes(pane)));
   const found = [...S.own, ...wanted].slice(0, Math.max(room(), S.own.length));
   return found.sort((a, b) => a - b);
+}
+
+/** The step that a pane shows: if it is empty here, a later one of the row, as in views/panes/ahead.py. */
+function stepOf(pane) {
+  const next = (number, step) => D.panes.get(number).empty.at(step).map((said) => line(said).goto)[0];
+  const said = D.remarks.ahead[pane], first = said && next(pane, S.at), end = tree().end(row());
+  if (!(first >= 0 && first <= end) || hides(ahead(), end)) return S.at;
+  if (said.startsWith("inside")) return first;
+  const run = next(ENGINE, first) ?? first;
+  return run < 0 ? end : Math.min(run, end);
 }
 
 let drawnPanes = new Map();
@@ -46,7 +57,7 @@ function paneParts(pane) {
 
 function drawPane(pane, asked) {
   const parts = paneParts(pane), { title } = D.panes.get(pane);
-  parts.title.replaceChildren(made("kbd", "", paneKey(pane)), ` ${title}${stageTitle(pane)}${otherTitle(pane)}`);
+  parts.title.replaceChildren(made("kbd", "", paneKey(pane)), ` ${title}${stepOf(pane) > S.at ? ` ${D.remarks.ahead[pane]}` : ""}${stageTitle(pane)}${otherTitle(pane)}`);
   parts.whole.classList.toggle("chosen", S.focus === pane);
   parts.whole.classList.toggle("own", S.own.includes(pane));
   if (pane === GRAPH_PANE && drawGraph(parts, asked)) return;
@@ -63,8 +74,8 @@ function drawPane(pane, asked) {
 /** The input of a pane's rows, which are drawn again only if it changes. */
 function whatIsShown(pane, asked) {
   const { empty } = D.panes.get(pane), rows = trackOf(pane);
-  const now = rows.number(S.at), before = S.came < 0 ? now : rows.number(S.came), other = S.shown.get(pane) ?? 0;
-  if (asked || now === LEFT_OUT || S.stage >= 0 || empty.at(S.at).length) return `${S.at} ${S.stage} ${asked?.reveals} ${other}`;
+  const at = stepOf(pane), now = rows.number(at), before = S.came < 0 ? now : rows.number(S.came), other = S.shown.get(pane) ?? 0;
+  if (asked || at > S.at || now === LEFT_OUT || S.stage >= 0 || empty.at(S.at).length) return `${S.at} ${S.stage} ${asked?.reveals} ${other}`;
   return now === before ? `rows ${now} ${other}` : `rows ${now} after ${before} ${other}`;
 }
 
@@ -97,8 +108,9 @@ const paneKey = (pane) => keyOf(`pane(${pane})`).shown;
 /** The lines of a pane as the stepper shows them at this step. */
 function paneRows(pane, asked) {
   if (wouldReveal(pane, asked)) return [line(D.questions.hidden)];
-  const now = rowsAt(pane, S.at);
+  const at = stepOf(pane), now = rowsAt(pane, at);
   if (now === null) return [leftOut()];
+  if (at > S.at) return marked(now, now).map((each) => ({ ...each, flags: each.flags & CUT, spans: each.spans.map(([text, role]) => [text.replace("▶", " "), role]) }));
   const before = S.came < 0 ? now : rowsAt(pane, S.came) ?? now;
   return marked(now, before).map((each) => (rowWouldReveal(asked, each) ? line(D.questions.hidden) : each));
 }

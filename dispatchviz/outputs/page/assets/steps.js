@@ -5,7 +5,20 @@ function drawList(asked) {
   element("rows").style.height = `${rows().length * height}px`;
   reveal(rowNumber() * height, height);
   drawRows(asked);
+  wrapFree();
   for (const scroll of openPanes().map(revealHere)) scroll?.();
+}
+
+/** While the list has free rows, let rows take several lines, first the current one. */
+function wrapFree() {
+  const list = element("list"), isFree = rows().length * rowHeight() < L.height;
+  list.classList.toggle("free", isFree);
+  const drawn = [...element("rows").children].sort((a, b) => b.matches(".here") - a.matches(".here"));
+  for (const each of drawn) each.classList.remove("whole");
+  for (const each of isFree ? drawn : []) {
+    each.classList.add("whole");
+    if (list.scrollHeight > L.height) each.classList.remove("whole");
+  }
 }
 
 const L = { top: 0, height: 0 }; // the visible part of the list, as the browser reported it: reading it would lay out the page
@@ -117,6 +130,7 @@ function listenToSteps() {
   new ResizeObserver(() => {
     const grown = list.clientHeight - L.height, below = (rowNumber() + 1) * rowHeight() - L.top;
     L.height = list.clientHeight;
+    wrapFree();
     if (grown > 5 * rowHeight() || below > L.height) drawList(ahead());
   }).observe(list);
   list.addEventListener("scroll", () => requestAnimationFrame(() => {
