@@ -7,10 +7,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 import pytest
 
-from dispatchviz.cli.lesson_check import run_lesson
+from dispatchviz.cli.lesson_check import problems, run_lesson
 from dispatchviz.cli.lesson_texts import PAGE_BREAK, hand_out
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -35,6 +36,7 @@ from dispatchviz.views.panes.step_rows import step_row
 from dispatchviz.views.predictions.spoilers import ASKED_FIRST, hidden, hides_sentence, telling_kernels, without_hidden
 from dispatchviz.views.session import Session, Update
 from dispatchviz.views.text.styled_line import line
+from tests.lessons.own_lesson import PROGRAM, written
 from tests.tui.screens import stepper_of
 
 
@@ -149,6 +151,14 @@ def test_rows_hide_every_outcome_after_the_question(path: str) -> None:
             row = cursor.row_at(number)
             if tree.end(row.item) >= asked.reveals:
                 assert step_row(cursor, number, 100).plain.rstrip().endswith("?")
+
+
+def test_assertion_in_a_program_with_questions_is_refused(tmp_path: Path) -> None:
+    program = f"{PROGRAM}assert x.grad.tolist() == [7, 7]\n"
+    [problem] = problems(written(tmp_path, "# predict: call mm\n", program))
+    assert problem.text.startswith("learners read this assertion before the questions")
+    assert program.split("\n")[problem.line - 1].startswith("assert")
+    assert not list(problems(written(tmp_path, "# stop: call mm\n", program)))
 
 
 # -- search, filter, lists ---------------------------------------------------------------------------------------------
