@@ -4,6 +4,7 @@ problem is reported with its line in the file.
 
 from __future__ import annotations
 
+import ast
 import io
 import sys
 import traceback
@@ -79,6 +80,7 @@ def problems(lesson: Lesson, engine: EngineName = "model") -> Iterator[Problem]:
     outcome = run_lesson(lesson, engine)
     yield from _end(lesson, outcome)
     yield from _name(lesson)
+    yield from _told(lesson)
     latest, own = -1, own_questions(lesson, outcome.trace, engine_named(engine))
     yield from _differences(own, own_questions(lesson, outcome.trace, engine_named(engine)))
     for passage in lesson.stops:
@@ -107,6 +109,15 @@ def _name(lesson: Lesson) -> Iterator[Problem]:
         yield Problem(
             1, f"Python has a module {lesson.name}, and this file hides it from the programs beside it: rename the file"
         )
+
+
+def _told(lesson: Lesson) -> Iterator[Problem]:
+    """Yield a problem for each assertion of the program, because learners read it before the questions."""
+    if any(passage.asks for passage in lesson.stops):
+        for node in ast.walk(ast.parse(lesson.program)):
+            if isinstance(node, ast.Assert):
+                text = "learners read this assertion before the questions; put it into facts() or check(trace)"
+                yield Problem(node.lineno, text)
 
 
 def _differences(own: Asked, again: Asked) -> Iterator[Problem]:

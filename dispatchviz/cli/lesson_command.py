@@ -127,7 +127,8 @@ def show(
     from dispatchviz.cli.lesson_mine import show_mine
 
     alone("--mine", plain=plain, present=present, output=output, answers=answers)
-    return show_mine(lesson, name, mine, hint or 0)
+    named = [name] if context.obj is None else ["--folder", str(context.obj), name]
+    return show_mine(lesson, named, mine, hint or 0)
 
 
 def _named(name: str, folder: Path | None) -> Lesson:

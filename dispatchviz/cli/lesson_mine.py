@@ -27,11 +27,11 @@ LONGEST = 240
 """The length of a reason in the report."""
 
 
-def show_mine(lesson: Lesson, name: str, path: Path, hint: int) -> int:
-    """Compare a learner's program with the lesson's; return the exit status. ``name`` is the lesson's name as the
-    learner typed it. ``hint`` is the number of hints to print. A file that does not exist is written first.
+def show_mine(lesson: Lesson, named: Sequence[str], path: Path, hint: int) -> int:
+    """Compare a learner's program with the lesson's; return the exit status. ``named`` are the words of the command
+    that name the lesson. ``hint`` is the number of hints to print. A file that does not exist is written first.
     """
-    command = f"dispatchviz lesson {shlex.quote(name)} --mine {shlex.quote(str(path))}"
+    command = shlex.join(["dispatchviz", "lesson", *named, "--mine", str(path)])
     if not path.exists():
         write_first(lesson, path)
         print_lines([f"{path} written: the program of the lesson, and its tasks", f"Change it, then run: {command}"])

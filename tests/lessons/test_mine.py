@@ -179,6 +179,12 @@ def test_first_file_has_the_program_and_its_tasks(tmp_path: Path) -> None:
     assert "predict" not in text
 
 
+def test_command_of_a_lesson_in_a_folder_has_the_folder(tmp_path: Path) -> None:
+    written(tmp_path, QUESTIONS)
+    ended = dispatchviz("lesson", "--folder", ".", "own", "--mine", "mine.py", cwd=tmp_path)
+    assert ended.out.endswith("Change it, then run: dispatchviz lesson --folder . own --mine mine.py\n")
+
+
 def test_first_file_is_never_written_over(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("x = 1\n")
     with pytest.raises(LessonError, match="cannot write"):

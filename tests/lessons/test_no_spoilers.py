@@ -7,15 +7,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 import pytest
 
-from dispatchviz.cli.lesson_check import run_lesson
+from dispatchviz.cli.lesson_check import problems, run_lesson
 from dispatchviz.cli.lesson_texts import PAGE_BREAK, hand_out
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.outline.outline import Outline
-from dispatchviz.explain.predictions.prediction import Prediction
+from dispatchviz.explain.predictions.prediction import Choice, Kind, Prediction
 from dispatchviz.lessons.catalog import all_lessons, lesson_named
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import read_lesson
@@ -32,9 +33,10 @@ from dispatchviz.views.layout.pane_layout import ENGINE, OUTPUT
 from dispatchviz.views.panes.pane_list import PANES, rows_of
 from dispatchviz.views.panes.pane_rows import PaneRows
 from dispatchviz.views.panes.step_rows import step_row
-from dispatchviz.views.predictions.spoilers import ASKED_FIRST, hides_sentence, telling_kernels, without_hidden
+from dispatchviz.views.predictions.spoilers import ASKED_FIRST, hidden, hides_sentence, telling_kernels, without_hidden
 from dispatchviz.views.session import Session, Update
 from dispatchviz.views.text.styled_line import line
+from tests.lessons.own_lesson import PROGRAM, written
 from tests.tui.screens import stepper_of
 
 
@@ -85,8 +87,9 @@ def test_panes_show_only_what_the_recording_has_before_the_answer(name: str) -> 
     trace = guide(name).trace
     for step, asked in guide(name).questions.items():
         cut = Trace(trace.header, list(trace)[:step])
+        earlier = Cursor(cut, asked.asked, outline=Outline(cut, 1))
         for number, (title, module) in PANES.items():
-            whole, part = (set(_texts(number, module, before(each, asked))) for each in (trace, cut))
+            whole, part = (set(_texts(number, module, each)) for each in (before(trace, asked), earlier))
             assert whole - part <= {NAMES.sub("", ASKED_FIRST.plain), _CALLER}, (title, asked.question)
 
 
@@ -127,6 +130,16 @@ def test_sentence_does_not_name_the_key_of_the_next_call() -> None:
     assert not hides_sentence(Cursor(trace, kernel - 1).asked_ahead(asked, ""))
 
 
+def test_ready_queue_does_not_answer_an_own_question_about_the_next_node() -> None:
+    trace = guide("engine").trace
+    step = next(each.reveals for each in guide("engine").questions.values() if each.kind is Kind.NEXT)
+    choices = (Choice("yes", ""), Choice("no", ""))
+    own = Prediction(Kind.OWN, "Is it MulBackward0?", (), choices, choices[0], step, ())
+    assert hidden(ENGINE, before(trace, own)) == ASKED_FIRST
+    queued = max(at for at in trace.steps_of(ev.NodeQueued) if at < step)
+    assert hides_sentence(Cursor(trace, queued).asked_ahead(own, ""))
+
+
 @pytest.mark.parametrize("path", all_lessons(None), ids=lambda path: path.stem)
 def test_rows_hide_every_outcome_after_the_question(path: str) -> None:
     of = guide(read_lesson(path).name)  # type: ignore[arg-type]
@@ -138,6 +151,14 @@ def test_rows_hide_every_outcome_after_the_question(path: str) -> None:
             row = cursor.row_at(number)
             if tree.end(row.item) >= asked.reveals:
                 assert step_row(cursor, number, 100).plain.rstrip().endswith("?")
+
+
+def test_assertion_in_a_program_with_questions_is_refused(tmp_path: Path) -> None:
+    program = f"{PROGRAM}assert x.grad.tolist() == [7, 7]\n"
+    [problem] = problems(written(tmp_path, "# predict: call mm\n", program))
+    assert problem.text.startswith("learners read this assertion before the questions")
+    assert program.split("\n")[problem.line - 1].startswith("assert")
+    assert not list(problems(written(tmp_path, "# stop: call mm\n", program)))
 
 
 # -- search, filter, lists ---------------------------------------------------------------------------------------------

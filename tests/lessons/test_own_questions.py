@@ -10,6 +10,7 @@ from dispatchviz.cli.lesson_check import problems, run_lesson
 from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.explain.predictions.typed_answers import normal
 from dispatchviz.lessons.asked.own_questions import own_questions
+from dispatchviz.lessons.asked.shown_values import selected
 from dispatchviz.lessons.passages import LessonError
 from dispatchviz.running.engines import engine_named
 from tests.cli.command import refused
@@ -202,6 +203,21 @@ def test_bad_expression_is_one_clear_problem(expression: str, said: str, tmp_pat
     [problem] = found(tmp_path, f"{FORUM}# answer: {expression}\n")
     assert said in problem.text
     assert problem.line == len((tmp_path / "own.py").read_text().split("# answer")[0].split("\n"))
+
+
+@pytest.mark.parametrize(
+    ("choices", "value", "found"),
+    [
+        (["[[1, 1]]: the input", "[[2, 2]]"], "[[1, 1]]", [0]),
+        (["[1, 1]", "[1, 1, 1]"], "[1, 1]", [0]),
+        (["yes, always", "no"], "yes", [0]),
+        (["aten::add", "aten::mul: a product"], "aten::mul", [1]),
+        (["(2, 2): a pair", "4"], "[2, 2]", [0]),
+        (["0", "1"], "2", []),
+    ],
+)
+def test_value_selects_a_choice_by_its_beginning(choices: list[str], value: str, found: list[int]) -> None:
+    assert selected(choices, value) == found
 
 
 WRONG = [

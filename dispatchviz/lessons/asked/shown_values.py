@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,9 +13,6 @@ YES, NO = "yes", "no"
 
 MOST_NUMBERS = 16
 """The largest number of elements that a value is shown with."""
-
-_LABEL = re.compile(r"([^:,(\[]+)[:,]\s")
-"""The part of a choice before its explanation: ``yes`` of ``yes: it is a leaf``."""
 
 
 def shown(value: Any) -> str:
@@ -55,5 +51,16 @@ def selected(choices: Sequence[str], value: str) -> list[int]:
 
 
 def _names(choice: str) -> set[str]:
-    label = _LABEL.match(choice)
-    return {normal(choice), *([normal(label[1])] if label else ())}
+    return {normal(choice), normal(choice[: _end_of_label(choice)])}
+
+
+def _end_of_label(choice: str) -> int:
+    """Return where the explanation of a choice begins: ``yes: it is a leaf``, ``[2, 2]: the sum``. A comma within
+    brackets is none.
+    """
+    depth = 0
+    for at, sign in enumerate(choice):
+        depth += (sign in "([") - (sign in ")]")
+        if not depth and at and sign in ":," and choice[at + 1 : at + 2] in ("", " "):
+            return at
+    return len(choice)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dispatchviz.core.record.events import ProgramRaised
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.diagnosis.mistakes import mistakes
@@ -9,7 +11,6 @@ from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.explain.sentences.glossary import TERMS
 from dispatchviz.explain.trace_index.recorded_engine import why_chosen
 from dispatchviz.foundation.shown_text import quoted
-from dispatchviz.lessons.guide import Guide
 from dispatchviz.outputs.page.graph_data import graph_data
 from dispatchviz.outputs.page.interned_lines import Lines
 from dispatchviz.outputs.page.kept_steps import kept_steps
@@ -31,6 +32,9 @@ from dispatchviz.views.session import Session
 from dispatchviz.views.text import code_colors
 from dispatchviz.views.text.marked_terms import with_terms
 from dispatchviz.views.text.styled_line import Line, Span, line
+
+if TYPE_CHECKING:
+    from dispatchviz.lessons.guide import Guide
 
 FORMAT = 1
 """The version of the data. The page that reads it is in the same file."""

@@ -14,14 +14,17 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.foundation.errors import DispatchvizError
-from dispatchviz.lessons.guide import Guide
 from dispatchviz.outputs.page.player_data import player_data
 from dispatchviz.outputs.page.template import filled, hash_of
+
+if TYPE_CHECKING:
+    from dispatchviz.lessons.guide import Guide
 
 SCRIPTS = (
     "data.js",

@@ -6,14 +6,14 @@ from collections.abc import Collection, Mapping
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.predictions.prediction import Choice, Kind, Prediction
+from dispatchviz.explain.predictions.prediction import Choice, Prediction
 from dispatchviz.explain.predictions.trace_predictions import REVEALING, prediction_at
 from dispatchviz.explain.predictions.typed_answers import normal
 from dispatchviz.explain.trace_index.enclosing_steps import within
 from dispatchviz.outputs.page.interned_lines import Lines
 from dispatchviz.views.panes.empty_titles import NONE_LATER, NONE_LATER_HERE
 from dispatchviz.views.predictions.question_rows import verdict
-from dispatchviz.views.predictions.spoilers import ASKED_FIRST, telling_kernels
+from dispatchviz.views.predictions.spoilers import ASKED_FIRST, asks_for_next, telling_kernels
 from dispatchviz.views.replies import NO_MORE
 
 
@@ -45,7 +45,7 @@ def _question(trace: Trace, asked: Prediction, lines: Lines, topic: int) -> dict
         "verdicts": [lines.number(verdict(trace, asked, choice)) for choice in (*_answers(asked), None)],
         "topic": topic,
         "outer": asked.is_outer,
-        "next": asked.kind is Kind.NEXT,
+        "next": asks_for_next(trace, asked),
     }
     if telling := telling_kernels(trace, asked):
         found["telling"] = telling

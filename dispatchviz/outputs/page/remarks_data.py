@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dispatchviz.explain.sentences.statement import LAST, PART, PLACE
-from dispatchviz.lessons.guide import Guide
 from dispatchviz.views.keymap import key_of
 from dispatchviz.views.panes.ahead import WHERE
 from dispatchviz.views.panes.calls_pane import TITLES
@@ -28,6 +29,9 @@ from dispatchviz.views.replies import (
     playing,
     stack_shown,
 )
+
+if TYPE_CHECKING:
+    from dispatchviz.lessons.guide import Guide
 
 
 def remarks_data(guide: Guide | None) -> dict[str, object]:

@@ -27,7 +27,12 @@ def hidden(pane: int, cursor: Cursor) -> Line | None:
         return None
     if pane in (CELL, TABLE):
         return ASKED_FIRST if _shows_cell(cursor, cursor.ahead.reveals) else None
-    return ASKED_FIRST if pane == ENGINE and cursor.ahead.kind is Kind.NEXT else None
+    return ASKED_FIRST if pane == ENGINE and asks_for_next(cursor.trace, cursor.ahead) else None
+
+
+def asks_for_next(trace: Trace, asked: Prediction) -> bool:
+    """Return whether the ready queue would answer a question, because its answer is the Node that runs next."""
+    return isinstance(trace[asked.reveals], ev.NodeStarted)
 
 
 def without_hidden(rows: list[Line], cursor: Cursor) -> list[Line]:
@@ -56,14 +61,16 @@ def hides_sentence(cursor: Cursor) -> bool:
     if cursor.ahead is None:
         return False
     queued = isinstance(cursor.trace[cursor.at], ev.NodeQueued)
-    return (cursor.ahead.kind is Kind.NEXT and queued) or cursor.at in telling_kernels(cursor.trace, cursor.ahead)
+    if queued and asks_for_next(cursor.trace, cursor.ahead):
+        return True
+    return cursor.at in telling_kernels(cursor.trace, cursor.ahead)
 
 
 @lru_cache(maxsize=16)
 def telling_kernels(trace: Trace, asked: Prediction) -> tuple[int, ...]:
     """The kernels around the answer whose sentences name the call that it is about, with the work that it does."""
     call = trace[asked.reveals]
-    if asked.kind is not Kind.KEY or not isinstance(call, ev.Dispatched):
+    if asked.kind not in (Kind.KEY, Kind.OWN) or not isinstance(call, ev.Dispatched):
         return ()
     kernels = (each for each in trace.ancestors(call.seq) if isinstance(each, ev.KernelEntered))
     return tuple(each.seq for each in kernels if call.operator in why_here(trace, each.seq))
