@@ -6,7 +6,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.testing import redispatch
 from dispatchviz.views.keymap import KEYMAP
-from dispatchviz.views.layout.pane_layout import CALLS, GRAPH, KEYS, SOURCE, STEPS
+from dispatchviz.views.layout.pane_layout import CALLS, GRAPH, KEYS, SOURCE, STEPS, TENSORS
 from tests.steps import last_step, line, step
 
 from .screens import stepper
@@ -58,7 +58,7 @@ async def test_tab_goes_through_the_panes_and_paging_scrolls_them() -> None:
         await reader.press("pageup")
         assert reader.at == 0
         await reader.press("tab")
-        assert reader.app.view.focused.number == CALLS
+        assert reader.app.view.focused.number == TENSORS
         computed = step(forum(), ev.KeySetComputed)
         await reader.press("colon", *str(computed), "enter", "2", "pagedown")
         assert (reader.at, reader.app.view.panes[KEYS].port.top > 0) == (computed, True)
