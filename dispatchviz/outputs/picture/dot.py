@@ -28,7 +28,7 @@ from dispatchviz.explain.graph.node_details import (
 )
 from dispatchviz.explain.graph.node_groups import Group, groups
 from dispatchviz.explain.graph.node_outline import GraphChanges
-from dispatchviz.explain.graph.saved_memory import memories, plain_bytes
+from dispatchviz.explain.memory.storage_sizes import memories, plain_bytes
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.enclosing_steps import source_line
 from dispatchviz.explain.trace_index.lookups import uses_cuda
