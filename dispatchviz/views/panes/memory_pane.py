@@ -74,10 +74,10 @@ def _shares(card: MemoryCard) -> tuple[Span, ...]:
     """The part that only the graph keeps, and the part that costs nothing extra."""
     held = card.total - card.unnamed
     if not card.unnamed:
-        return (("variables of the program hold all of it, so saving costs nothing extra", "dim"),)
+        return (("variables hold all of it too, so saving costs nothing extra at this step", "dim"),)
     if not held:
         return (("only for the graph: no variable is known to hold any of it", "dim"),)
-    text = f" only for the graph; {plain_bytes(held)} variables of the program hold anyway"
+    text = f" only for the graph, as far as the trace shows; {plain_bytes(held)} variables hold too"
     return (plain_bytes(card.unnamed), ""), (text, "dim")
 
 
@@ -133,7 +133,7 @@ def _rows(trace: Trace, kept: KeptStorage) -> Iterator[Line]:
         text = f"copy of {kept.copy_of} in another dtype; {kept.copy_of}, {plain_dtype(kept.copied_dtype)}, is kept too"
         yield line(" " * 12, (text, "warning"), key=f"copy {kept.storage}", indent=12)
     more = f" and {counted(kept.more, 'other Node')}" if kept.more else ""
-    text = f"by {listed([*map(_saved_by, kept.saved_by)])}{more}, {_span(trace, kept)}"
+    text = f"by {listed([*map(_saved_by, kept.saved_by)])}{more}: {_span(trace, kept)}"
     yield line(" " * 12, (text, "dim"), key=f"saved {kept.storage}", goto=kept.end, indent=12)
 
 
@@ -143,13 +143,13 @@ def _saved_by(saved: SavedBy) -> str:
 
 def _span(trace: Trace, kept: KeptStorage) -> str:
     """The text on the steps at which a storage is kept: its first line, and its end."""
-    begin = moment(trace, kept.begin)
-    since = f"from line {begin.line}" if begin.line else f"from step {kept.begin}"
-    if kept.end is None:
-        return f"{since}; no end is recorded"
-    end = moment(trace, min(kept.end, len(trace) - 1))
-    on = f" on line {end.line}" if end.line else ""
-    return f"{since} until {_ENDS[kept.why].format(kept.last)}{on}"
+    begin, end = moment(trace, kept.begin), None if kept.end is None else moment(trace, min(kept.end, len(trace) - 1))
+    since = f"line {begin.line}" if begin.line else f"step {kept.begin}"
+    if end is None:
+        return f"from {since} on, with no recorded end"
+    until = f" to {end.line}" if end.line and begin.line else ""
+    last = "it" if len(kept.saved_by) == 1 else kept.last
+    return f"{since}{until}, until {_ENDS[kept.why].format(last)}"
 
 
 _ENDS = {
@@ -165,7 +165,8 @@ def _unknown(trace: Trace, card: MemoryCard) -> Iterator[Line]:
         text = f"Hooks packed {counted(card.packed, 'tensor')}, so that memory is not known."
         yield line((text, "dim"), key="packed")
     if card.without_storage:
-        text = f"{capital(counted(card.without_storage, 'saved tensor'))} without storage (sparse, meta, wrapper) do not count."
+        number = capital(counted(card.without_storage, "saved tensor"))
+        text = f"{number} without storage (sparse, meta, wrapper) do not count."
         yield line((text, "dim"), key="without")
     if is_unseen(trace.header, ev.VariablesReleased):
         yield line((UNSEEN, "dim"))
