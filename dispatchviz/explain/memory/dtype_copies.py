@@ -13,15 +13,15 @@ COPIES = "aten::_to_copy"
 
 def original(trace: Trace, storage: int) -> ev.TensorCreated | None:
     """Return the tensor of another dtype whose elements were copied to a new storage, or None."""
-    known = index(trace)
-    steps = known.about_storage(storage, ev.TensorCreated)
-    copy = trace[steps[0]] if len(steps) else None
-    call = _call(trace, copy.seq) if isinstance(copy, ev.TensorCreated) else None
+    steps = index(trace).about_storage(storage, ev.TensorCreated)
+    call = _call(trace, steps[0]) if len(steps) else None
     computed = None if call is None else within(trace, call, ev.KeySetComputed)
-    if computed is None or not computed.arguments or not isinstance(copy, ev.TensorCreated):
+    if computed is None or not computed.arguments:
         return None
-    made = known.tensors.get(computed.arguments[0][1])
-    return made if made is not None and made.storage != storage and made.dtype != copy.dtype else None
+    copy, made = trace[steps[0]], index(trace).tensors.get(computed.arguments[0][1])
+    if made is None or made.storage == storage or not isinstance(copy, ev.TensorCreated) or made.dtype == copy.dtype:
+        return None
+    return made
 
 
 def _call(trace: Trace, step: int) -> int | None:

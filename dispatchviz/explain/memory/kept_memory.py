@@ -56,7 +56,6 @@ class KeptMemory:
         self._spans: dict[int, Sequence[Span]] = {}
         self._originals: dict[int, ev.TensorCreated | None] = {}
         self._unnamed: Curve | None = None
-        self._copied: Curve | None = None
 
     def living(self, at: int) -> Mapping[int, list[Life]]:
         """Return the lives at a step by storage, the largest storage first."""
@@ -91,12 +90,6 @@ class KeptMemory:
             self._unnamed = self._curve({at: without(parts, named[at]) for at, parts in self.kept.items()})
         return self._unnamed
 
-    def copied(self, trace: Trace) -> Curve:
-        """Return the part of it that is a copy, in another dtype, of memory that is kept too, at every step."""
-        if self._copied is None:
-            self._copied = self._curve({storage: self._kept_twice(trace, storage) for storage in self.kept})
-        return self._copied
-
     def spans(self, trace: Trace, storage: int) -> Sequence[Span]:
         """Return the spans of the variables that name a tensor on a storage. Cached."""
         found = self._spans.get(storage)
@@ -110,16 +103,23 @@ class KeptMemory:
             self._originals[storage] = original(trace, storage)
         return self._originals[storage]
 
-    def _named(self, trace: Trace, storage: int) -> list[Part]:
-        return united((span.begin, span.end) for span in self.spans(trace, storage))
+    def variable(self, trace: Trace, storage: int, at: int) -> str:
+        """Return a variable that holds a storage at a step; empty if none is known. The name of a variable is better
+        than a path.
+        """
+        names = [span.name for span in self.spans(trace, storage) if span.begin <= at < span.end]
+        return min(names, key=lambda name: (not name.isidentifier(), len(name)), default="")
 
-    def _kept_twice(self, trace: Trace, storage: int) -> list[Part]:
-        """Return the steps at which a storage and the one from which it was copied are kept."""
+    def kept_original(self, trace: Trace, storage: int, at: int) -> ev.TensorCreated | None:
+        """Return the tensor of another dtype from which a storage was copied, if its memory is kept too."""
         found = self.original(trace, storage)
         if found is None:
-            return []
-        others = united([*self.kept.get(found.storage, ()), *self._named(trace, found.storage)])
-        return without(self.kept[storage], without(self.kept[storage], others))
+            return None
+        kept = any(begin <= at < end for begin, end in self.kept.get(found.storage, ()))
+        return found if kept or self.variable(trace, found.storage, at) else None
+
+    def _named(self, trace: Trace, storage: int) -> list[Part]:
+        return united((span.begin, span.end) for span in self.spans(trace, storage))
 
     def _curve(self, kept: Mapping[int, Iterable[Part]]) -> Curve:
         changes = Counter[int]()

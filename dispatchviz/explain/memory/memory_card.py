@@ -104,8 +104,8 @@ def memory_card(trace: Trace, at: int, most: int = 40) -> MemoryCard:
     shown = islice(living.items(), most)
     return MemoryCard(
         known.total.at(at),
-        known.unnamed(trace).at(at),
-        known.copied(trace).at(at),
+        sum(known.sizes[each] for each in living if not known.variable(trace, each, at)),
+        sum(known.sizes[each] for each in living if known.kept_original(trace, each, at)),
         tuple(_storage(trace, known, storage, lives, at) for storage, lives in shown),
         max(len(living) - most, 0),
         known.total.at(known.peak),
@@ -121,18 +121,12 @@ def moment(trace: Trace, step: int) -> Moment:
     return Moment(step, "", 0) if line is None else Moment(step, line.file, line.line)
 
 
-def _variable(trace: Trace, known: KeptMemory, storage: int, at: int) -> str:
-    """Return a variable that holds a storage at a step. The name of a variable is better than a path."""
-    names = [span.name for span in known.spans(trace, storage) if span.begin <= at < span.end]
-    return min(names, key=lambda name: (not name.isidentifier(), len(name)), default="")
-
-
 def _storage(trace: Trace, known: KeptMemory, storage: int, lives: Sequence[Life], at: int) -> KeptStorage:
     last = max(lives, key=lambda life: life.end)
     tensor = lives[0].tensor
     made, shape = index(trace).tensors.get(tensor), index(trace).shape(tensor, at)
     nodes = list(dict.fromkeys(life.node for life in lives))
-    copied = _kept_original(trace, known, storage, at)
+    copied = known.kept_original(trace, storage, at)
     return KeptStorage(
         storage,
         known.sizes[storage],
@@ -147,7 +141,7 @@ def _storage(trace: Trace, known: KeptMemory, storage: int, lives: Sequence[Life
         None if last.why is End.NONE else last.end,
         last.why,
         node_title(trace, last.node, at),
-        _variable(trace, known, storage, at),
+        known.variable(trace, storage, at),
         tensor_name(trace, copied.tensor, at) if copied else "",
         copied.dtype if copied else "",
     )
@@ -158,12 +152,3 @@ def _saved_by(trace: Trace, nodes: Sequence[int], lives: Sequence[Life], at: int
         steps = [life.begin for life in lives if life.node == node]
         saved = [event for event in map(trace.__getitem__, steps) if isinstance(event, ev.VariableSaved)]
         yield SavedBy(node_title(trace, node, at), tuple(event.name for event in saved), steps[0])
-
-
-def _kept_original(trace: Trace, known: KeptMemory, storage: int, at: int) -> ev.TensorCreated | None:
-    """Return the tensor of another dtype from which a storage was copied, if its memory is kept too."""
-    found = known.original(trace, storage)
-    if found is None:
-        return None
-    kept = any(begin <= at < end for begin, end in known.kept.get(found.storage, ()))
-    return found if kept or _variable(trace, known, found.storage, at) else None

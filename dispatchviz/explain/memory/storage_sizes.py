@@ -32,9 +32,11 @@ def storage_sizes(trace: Trace, storages: Iterable[int]) -> dict[int, int]:
     wanted = sorted(storage for storage in storages if storage != NO_STORAGE)
     known, sizes = index(trace), dict.fromkeys(wanted, 0)
     steps = sorted(step for each in wanted for step in known.about_storage(each, ev.TensorCreated)[:LOOKED_AT])
+    resized = len(trace.steps_of(ev.GeometryChanged)) > 0
     for event in some_events(trace.events, steps):
         if isinstance(event, ev.TensorCreated) and event.storage in sizes:
-            size = max(_reach(*each, event.dtype) for each in _shapes(trace, event))
+            shapes = [(event.shape, event.stride), *(_later_shapes(trace, event.tensor) if resized else ())]
+            size = max(_reach(*each, event.dtype) for each in shapes)
             sizes[event.storage] = max(sizes[event.storage], size)
     return sizes
 
@@ -43,12 +45,9 @@ Shape = tuple[tuple[int, ...], tuple[int, ...]]
 """Sizes and strides."""
 
 
-def _shapes(trace: Trace, made: ev.TensorCreated) -> Iterator[Shape]:
-    """Yield the sizes and strides of a tensor, also those that it gets later, as long as it stays on its storage."""
-    yield made.shape, made.stride
-    if not len(trace.steps_of(ev.GeometryChanged)):
-        return
-    for step in index(trace).steps_about(made.tensor, ev.GeometryChanged):
+def _later_shapes(trace: Trace, tensor: int) -> Iterator[Shape]:
+    """Yield the sizes and strides that a tensor gets later, as long as it stays on its storage."""
+    for step in index(trace).steps_about(tensor, ev.GeometryChanged):
         event = trace[step]
         if isinstance(event, ev.GeometryChanged):
             if event.dtype:

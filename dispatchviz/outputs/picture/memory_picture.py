@@ -32,7 +32,7 @@ LEFT, WIDE, RIGHT = 380, 640, 30
 HEAD, HIGH, ROW = 92, 150, 22
 """The height of the title, of the curve and of a bar's row."""
 
-LONGEST = 52
+LONGEST = 56
 """The largest length of a label."""
 
 LINE_LABEL = 22
