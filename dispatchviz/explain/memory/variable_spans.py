@@ -1,8 +1,8 @@
 """The steps at which variables of the program hold a storage, as far as the trace shows it.
 
-A variable holds a tensor from its NameBound to the NameUnbound, or to the end of the function call that it belongs to.
-A tensor has one recorded name at a time, so a span proves that the program holds the storage. A gap proves nothing:
-an object that has no name may hold the tensor.
+A variable holds a tensor from its NameBound to the NameUnbound, to the next NameBound of that name, or to the end of
+the function call that it belongs to. A tensor has one recorded name at a time, and a variable of another function may
+have the same name. So a span proves that the program holds the storage, but a gap proves nothing.
 """
 
 from __future__ import annotations
@@ -34,21 +34,22 @@ def spans(trace: Trace, storage: int) -> Iterator[Span]:
 
 
 def _of_tensor(trace: Trace, tensor: int) -> Iterator[Span]:
-    columns, names = trace.columns, index(trace)
-    steps = names.steps_about(tensor, ev.NameBound, ev.NameUnbound)
-    bound, open_ = columns.code(ev.NameBound), dict[int, int]()
-    for step in steps:
-        name = columns.names[step]
-        if name in open_:
-            yield _span(trace, open_.pop(name), step, name)
-        if columns.kinds[step] == bound:
-            open_[name] = step
-    for name, begin in open_.items():
-        yield _span(trace, begin, len(trace), name)
+    columns, known = trace.columns, index(trace)
+    unbound = known.steps_about(tensor, ev.NameUnbound)
+    for begin in known.steps_about(tensor, ev.NameBound):
+        name = columns.name_texts[columns.names[begin]]
+        later = (unbound[place] for place in range(bisect_right(unbound, begin), len(unbound)))
+        gone = next((step for step in later if columns.names[step] == columns.names[begin]), len(trace))
+        ends = gone, _bound_again(trace, name, begin), call_ends(trace).end(begin)
+        yield Span(begin, min(ends), name)
 
 
-def _span(trace: Trace, begin: int, end: int, name: int) -> Span:
-    return Span(begin, min(end, call_ends(trace).end(begin)), trace.columns.name_texts[name])
+def _bound_again(trace: Trace, name: str, step: int) -> int:
+    """Return the next step at which a variable of this name gets a tensor, or the number of steps."""
+    holders = index(trace).holders.get(name)
+    steps = () if holders is None else holders.steps
+    place = bisect_right(steps, step)
+    return steps[place] if place < len(steps) else len(trace)
 
 
 class CallEnds:

@@ -130,7 +130,7 @@ class _Drawing:
         """Yield the largest number of bytes, and the numbers of the lines that take the most steps."""
         yield _text(LEFT - 8, HEAD + 10, plain_bytes(self._most), GRAY, "end")
         yield _text(LEFT - 8, HEAD + HIGH, "0", GRAY, "end")
-        yield _text(LEFT - 8, HEAD + HIGH + 17, "line", GRAY, "end")
+        yield _text(LEFT - 14, HEAD + HIGH + 17, "line", GRAY, "end")
         yield from (_text(x, HEAD + HIGH + 17, str(line), GRAY, "middle") for x, line in self._ticks())
         yield _text(12, self._rows - 12, f"Kept at step {self._at}:")
 
@@ -176,7 +176,8 @@ class _Drawing:
     def _bar(self, kept: KeptStorage) -> _Bar:
         parts = self._known.kept[kept.storage]
         named = united((span.begin, span.end) for span in self._known.spans(self._trace, kept.storage))
-        name = f"{kept.name}, a copy of {kept.copy_of}" if kept.copy_of else kept.name
+        own = "" if kept.copy_of and not kept.name.isidentifier() else kept.name
+        name = ", ".join(filter(None, (own, f"copy of {kept.copy_of}" if kept.copy_of else "")))
         facts = f"{shaped(kept.shape)} {plain_dtype(kept.dtype)}  {plain_bytes(kept.size)}"
         return _Bar(f"{shortened(name, max(LONGEST - len(facts), 12))} {facts}", parts, without(parts, named))
 
