@@ -11,7 +11,7 @@ import torch
 
 x = torch.ones(64, 32)
 w = torch.full((32, 16), 0.1, requires_grad=True)
-for step in range(2):
+for _ in range(2):
     with torch.autocast("cpu", torch.bfloat16):
         h = (x @ w).relu()
     loss = h.float().square().mean()
@@ -56,8 +56,8 @@ for step in range(2):
 #
 # ## Modify
 #
-# Go to the line `loss = h.float().square().mean()`, press `W`, and leave out `.float()`. How many
-# bytes has the peak then? Why does the Node of `square` add none?
+# Leave out `.float()` in a copy of the program. How many bytes has the peak then? Why does the Node
+# of `square` add none?
 #
 # ## Make
 #

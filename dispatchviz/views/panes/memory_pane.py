@@ -18,7 +18,7 @@ from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.foundation.english import capital, counted, listed, numbered, plain_dtype, shaped
 from dispatchviz.views.panes.empty_titles import not_yet
 from dispatchviz.views.text.line_fitting import shorter
-from dispatchviz.views.text.styled_line import Line, Span, line
+from dispatchviz.views.text.styled_line import Line, line
 
 MOST = 40
 """The number of storages that are shown."""
@@ -42,48 +42,36 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
     card = memory_card(trace, at, MOST)
     storages = [row for each in card.storages for row in _rows(trace, each)]
     more = [line((f"… {numbered(card.more, 'smaller storage')} more", "dim"))] if card.more else []
-    return [*_summary(trace, card), *_course(trace, at, card, width), *storages, *more, *_unknown(trace, card)]
+    about_all = (_total(card), *_course(trace, at, card, width), *_peak(trace, card), *_copies(card))
+    return [*about_all, *storages, *more, *_unknown(trace, card)]
 
 
-def _summary(trace: Trace, card: MemoryCard) -> Iterator[Line]:
-    number = len(card.storages) + card.more
-    where = f" in {counted(number, 'storage')}, each counted once" if number > 1 else ""
-    yield line(
-        ("Saved tensors keep ", ""),
-        (plain_bytes(card.total) if card.total else "nothing", "bold"),
-        where,
-        key="kept",
-        value=plain_bytes(card.total),
+def _total(card: MemoryCard) -> Line:
+    """The row on the memory that is kept at the step, and the part that costs something extra."""
+    if not card.total:
+        return line("No saved tensor is kept at this step", key="kept", value="nothing")
+    number, alone = len(card.storages) + card.more, plain_bytes(card.unnamed)
+    shares = (
+        ((", ", "dim"), (alone, "bold"), (" of it in no known variable", "dim"))
+        if card.unnamed
+        else ((", and variables hold all of it too", "dim"),)
     )
-    if card.total:
-        yield line("  ", *_shares(card), key="shares", value=plain_bytes(card.unnamed), indent=2)
-    if card.copied:
-        text = f"{plain_bytes(card.copied)} are copies, in another dtype, of memory that is kept too"
-        yield line("  ", (text, "dim"), key="copies", value=plain_bytes(card.copied), indent=2)
+    total = plain_bytes(card.total)
+    return line((total, "bold"), f" in {numbered(number, 'storage')}", *shares, key="kept", value=total, indent=2)
+
+
+def _peak(trace: Trace, card: MemoryCard) -> Iterator[Line]:
     if card.peak:
-        yield line(
-            ("Peak ", ""),
-            (plain_bytes(card.peak), "bold"),
-            (f" at step {card.peak_at.step}{_on_line(trace, card.peak_at.step)}", "dim"),
-            goto=card.peak_at.step,
-            indent=2,
-        )
+        step = card.peak_at.step
+        found = source_line(trace, step)
+        where = "" if found is None else f", line {found.line}: {source_text(trace, found)}"
+        yield line(("peak ", "dim"), (plain_bytes(card.peak), "bold"), f" at step {step}{where}", goto=step, cut=True)
 
 
-def _shares(card: MemoryCard) -> tuple[Span, ...]:
-    """The part that only the graph keeps, and the part that costs nothing extra."""
-    held = card.total - card.unnamed
-    if not card.unnamed:
-        return (("variables hold all of it too, so saving costs nothing extra at this step", "dim"),)
-    if not held:
-        return (("only for the graph: no variable is known to hold any of it", "dim"),)
-    text = f" only for the graph, as far as the trace shows; {plain_bytes(held)} variables hold too"
-    return (plain_bytes(card.unnamed), ""), (text, "dim")
-
-
-def _on_line(trace: Trace, step: int) -> str:
-    found = source_line(trace, step)
-    return "" if found is None else f", line {found.line}: {source_text(trace, found)}"
+def _copies(card: MemoryCard) -> Iterator[Line]:
+    if card.copied:
+        text = " of it copies tensors of another dtype that are in memory too"
+        yield line((plain_bytes(card.copied), "bold"), (text, "dim"), key="copies", indent=2)
 
 
 # -- the course --------------------------------------------------------------------------------------------------------
@@ -130,7 +118,7 @@ def _rows(trace: Trace, kept: KeptStorage) -> Iterator[Line]:
         indent=12,
     )
     if kept.copy_of:
-        text = f"copy of {kept.copy_of} in another dtype; {kept.copy_of}, {plain_dtype(kept.copied_dtype)}, is kept too"
+        text = f"copy of {kept.copy_of}, which is in memory too, as {plain_dtype(kept.copied_dtype)}"
         yield line(" " * 12, (text, "warning"), key=f"copy {kept.storage}", indent=12)
     more = f" and {counted(kept.more, 'other Node')}" if kept.more else ""
     text = f"by {listed([*map(_saved_by, kept.saved_by)])}{more}: {_span(trace, kept)}"
