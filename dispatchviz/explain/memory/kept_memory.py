@@ -39,6 +39,11 @@ class Curve(NamedTuple):
         place = bisect_right(self.steps, step)
         return self.values[place - 1] if place else 0
 
+    def plus(self, other: Curve) -> Curve:
+        """Return the sum of two curves."""
+        steps = sorted({*self.steps, *other.steps})
+        return Curve(steps, [self.at(step) + other.at(step) for step in steps])
+
     def most(self, begin: int, end: int) -> int:
         """Return the largest number of bytes from one step up to, but not including, another."""
         first, last = bisect_right(self.steps, begin), bisect_right(self.steps, end - 1)
@@ -49,8 +54,11 @@ class KeptMemory:
     """The memory that saved tensors keep. It holds no reference to the trace itself."""
 
     def __init__(self, trace: Trace) -> None:
-        self.lives, self.packed, self.without_storage = lives_of(trace)
+        self.lives, unsure, self.packed, self.without_storage = lives_of(trace)
         self.sizes: Mapping[int, int] = storage_sizes(trace, {life.storage for life in self.lives})
+        self._unsure = defaultdict[int, list[Part]](list)
+        for storage, begin, end in unsure:
+            self._unsure[storage].append((begin, end))
         self._begins = np.array([life.begin for life in self.lives], np.int64)
         self._ends = np.array([life.end for life in self.lives], np.int64)
         self._spans: dict[int, Sequence[Span]] = {}
@@ -76,6 +84,11 @@ class KeptMemory:
     def total(self) -> Curve:
         """The memory that saved tensors keep, at every step."""
         return self._curve(self.kept)
+
+    @cached_property
+    def unsure(self) -> Curve:
+        """The memory that may be kept too, at every step. Only a recording of an installed PyTorch has some."""
+        return self._curve({at: without(united(parts), self.kept[at]) for at, parts in self._unsure.items()})
 
     @cached_property
     def peak(self) -> int:

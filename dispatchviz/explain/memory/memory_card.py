@@ -83,6 +83,8 @@ class MemoryCard:
     """The part of it that no variable is known to hold."""
     copied: int
     """The part of it that is a copy, in another dtype, of something that is kept too."""
+    unsure: int
+    """The number of bytes that may be kept too: the recording does not show whether their Nodes still exist."""
     storages: tuple[KeptStorage, ...]
     """The largest first; at most as many as were asked for."""
     more: int
@@ -106,6 +108,7 @@ def memory_card(trace: Trace, at: int, most: int = 40) -> MemoryCard:
         known.total.at(at),
         sum(known.sizes[each] for each in living if not known.variable(trace, each, at)),
         sum(known.sizes[each] for each in living if known.kept_original(trace, each, at)),
+        known.unsure.at(at),
         tuple(_storage(trace, known, storage, lives, at) for storage, lives in shown),
         max(len(living) - most, 0),
         known.total.at(known.peak),

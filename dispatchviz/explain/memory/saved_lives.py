@@ -3,8 +3,8 @@
 A Node drops its saved tensors when a backward pass without ``retain_graph`` has run it, or when the Node itself is
 freed. A tensor that a hook packs is not kept: the hook's result is.
 
-A recording of an installed PyTorch has no events for either end. The first one follows from the Nodes that run. The
-second one is unknown, so a tensor whose Node does not run counts up to the end of the recording.
+A recording of an installed PyTorch has no events for either end. The first one follows from the Nodes that run. Of the
+second one, only the last step is known at which the Node certainly exists (``proven_ends.py``).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.stored_events import some_events
 from dispatchviz.explain.graph.graph_history import history
+from dispatchviz.explain.memory.proven_ends import proven_ends
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 
 
@@ -26,6 +27,7 @@ class End(Enum):
     RELEASED = "the Node has run without retain_graph"
     FREED = "the Node is freed"
     PACKED = "a hook has packed the tensor"
+    UNSEEN = "the Node may be freed from this step on"
     NONE = "the trace shows no end"
 
 
@@ -47,6 +49,8 @@ class Found(NamedTuple):
 
     lives: list[Life]
     """In the order in which they begin."""
+    unsure: list[tuple[int, int, int]]
+    """The steps at which a storage may be kept or not: the storage, the first step, the one after the last."""
     packed: list[int]
     """The steps of the saved tensors that a hook packed at once."""
     without_storage: list[int]
@@ -60,7 +64,8 @@ def lives_of(trace: Trace) -> Found:
     packed, later = _packed(trace, saved)
     storages = _storages(trace, saved)
     released, freed = _releases(trace), _first_steps(trace, ev.NodeDeleted)
-    found = Found([], sorted(packed), [])
+    proven = proven_ends(trace) if is_unseen(trace.header, ev.NodeDeleted) else None
+    found = Found([], [], sorted(packed), [])
     for step in saved:
         if step in packed:
             continue
@@ -74,6 +79,9 @@ def lives_of(trace: Trace) -> Found:
             (later.get(step, last), End.PACKED),
         )
         end, why = min(ends, key=_step)
+        if proven is not None and (sure := max(proven.get(node, 0), step + 1)) < end:
+            found.unsure.append((storage, sure, end))
+            end, why = sure, End.UNSEEN
         found.lives.append(Life(step, end, node, columns.tensors[step], storage, why if end < last else End.NONE))
     return found
 

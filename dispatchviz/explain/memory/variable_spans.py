@@ -30,10 +30,11 @@ def spans(trace: Trace, storage: int) -> Iterator[Span]:
     """Yield the spans of the variables that name a tensor on a storage."""
     columns = trace.columns
     for made in index(trace).about_storage(storage, ev.TensorCreated)[:LOOKED_AT]:
-        yield from _of_tensor(trace, columns.tensors[made])
+        yield from spans_of_tensor(trace, columns.tensors[made])
 
 
-def _of_tensor(trace: Trace, tensor: int) -> Iterator[Span]:
+def spans_of_tensor(trace: Trace, tensor: int) -> Iterator[Span]:
+    """Yield the spans of the variables that name a tensor."""
     columns, known = trace.columns, index(trace)
     unbound = known.steps_about(tensor, ev.NameUnbound)
     for begin in known.steps_about(tensor, ev.NameBound):

@@ -38,8 +38,8 @@ LONGEST = 56
 LINE_LABEL = 22
 """The least distance of two line numbers below the curve."""
 
-ALONE, HELD = "#F9C4A0", "#D3E7F5"
-"""The colors of memory that only the graph keeps, and of memory that a variable holds too."""
+ALONE, HELD, MAYBE = "#F9C4A0", "#D3E7F5", "#F4F4F4"
+"""The colors of memory that only the graph keeps, of memory that a variable holds too, and of unsure memory."""
 
 EDGE, GRAY = "#333333", "#555555"
 
@@ -89,8 +89,13 @@ class _Drawing:
         card = memory_card(trace, at, MOST)
         self.more = card.more
         self._bars = [self._bar(each) for each in sorted(card.storages, key=lambda each: each.begin)]
-        self._most = max(known.total.most(first, last + 1), 1)
-        self._rows = HEAD + HIGH + 64
+        self._upper = known.total.plus(known.unsure)
+        """The memory that is kept, and that which may be kept too."""
+        self._most = max(self._upper.most(first, last + 1), 1)
+        self._is_unsure = known.unsure.most(first, last + 1) > 0
+        self._top = HEAD + (20 if self._is_unsure else 0)
+        """The top of the curve."""
+        self._rows = self._top + HIGH + 64
         """The top of the first bar."""
 
     def parts(self) -> Iterator[str]:
@@ -114,13 +119,20 @@ class _Drawing:
     def _head(self) -> Iterator[str]:
         yield _text(12, 22, self._title(), size=15)
         yield _text(12, 42, "From left to right: the steps. Each storage counts once, as a whole.", GRAY)
-        for x, text in ((12, ONLY_GRAPH), (LEFT, VARIABLE_TOO)):
-            yield _text(x + 18, 64, text)
+        yield from (_text(x + 18, y + 10, text) for x, y, _, text in self._legend())
         x = self._x(self._at)
-        peak = "peak: " if self._known.total.at(self._at) == self._most else ""
+        is_peak = self._known.total.at(self._at) == self._known.total.most(self._first, self._last + 1)
+        peak = "peak: " if is_peak else ""
         text = f"{peak}{plain_bytes(self._known.total.at(self._at))} at step {self._at}{self._line_text(self._at)}"
         is_left = x < LEFT + WIDE / 2
-        yield _text(x if is_left else LEFT + WIDE, HEAD - 6, text, anchor="start" if is_left else "end")
+        yield _text(x if is_left else LEFT + WIDE, self._top - 6, text, anchor="start" if is_left else "end")
+
+    def _legend(self) -> Iterator[tuple[int, int, str, str]]:
+        """Yield the places, the color and the meaning of each kind of memory."""
+        yield 12, 54, ALONE, ONLY_GRAPH
+        yield LEFT, 54, HELD, VARIABLE_TOO
+        if self._is_unsure:
+            yield 12, 74, MAYBE, UNSURE
 
     def _line_text(self, step: int) -> str:
         found = source_line(self._trace, step)
@@ -128,10 +140,10 @@ class _Drawing:
 
     def _scale(self) -> Iterator[str]:
         """Yield the largest number of bytes, and the numbers of the lines that take the most steps."""
-        yield _text(LEFT - 8, HEAD + 10, plain_bytes(self._most), GRAY, "end")
-        yield _text(LEFT - 8, HEAD + HIGH, "0", GRAY, "end")
-        yield _text(LEFT - 14, HEAD + HIGH + 17, "line", GRAY, "end")
-        yield from (_text(x, HEAD + HIGH + 17, str(line), GRAY, "middle") for x, line in self._ticks())
+        yield _text(LEFT - 8, self._top + 10, plain_bytes(self._most), GRAY, "end")
+        yield _text(LEFT - 8, self._top + HIGH, "0", GRAY, "end")
+        yield _text(LEFT - 14, self._top + HIGH + 17, "line", GRAY, "end")
+        yield from (_text(x, self._top + HIGH + 17, str(line), GRAY, "middle") for x, line in self._ticks())
         yield _text(12, self._rows - 12, f"Kept at step {self._at}:")
 
     def _labels(self) -> Iterator[str]:
@@ -156,11 +168,12 @@ class _Drawing:
     # -- shapes -------------------------------------------------------------------------------------------------------
 
     def _curves(self) -> Iterator[str]:
-        for x, color in ((12, ALONE), (LEFT, HELD)):
-            yield _rect(x, 54, 12, 12, color)
+        yield from (_rect(x, y, 12, 12, color) for x, y, color, _ in self._legend())
+        if self._is_unsure:
+            yield self._area(self._upper, MAYBE, EDGE)
         yield self._area(self._known.total, HELD, EDGE)
         yield self._area(self._known.unnamed(self._trace), ALONE, "none")
-        base = HEAD + HIGH
+        base = self._top + HIGH
         yield f'<path d="M{LEFT} {base}H{LEFT + WIDE}" stroke="{EDGE}" fill="none"/>'
         yield from (f'<path d="M{x:.1f} {base}v5" stroke="{EDGE}" fill="none"/>' for x, _ in self._ticks())
 
@@ -194,7 +207,7 @@ class _Drawing:
     def _area(self, curve: Curve, color: str, edge: str) -> str:
         """Return the area below a curve."""
         steps = "".join(f"H{x:.1f}V{self._y(size):.1f}" for x, size in self._corners(curve))
-        base = HEAD + HIGH
+        base = self._top + HIGH
         return f'<path d="M{LEFT} {base}{steps}H{LEFT + WIDE}V{base}Z" fill="{color}" stroke="{edge}"/>'
 
     def _corners(self, curve: Curve) -> Iterator[tuple[float, int]]:
@@ -211,15 +224,13 @@ class _Drawing:
         return LEFT + WIDE * (step - self._first) / (self._last + 1 - self._first)
 
     def _y(self, size: int) -> float:
-        return HEAD + HIGH * (1 - size / self._most)
+        return self._top + HIGH * (1 - size / self._most)
 
 
 ONLY_GRAPH = "only the graph keeps it, as far as the trace shows"
 VARIABLE_TOO = "a variable of the program holds it too"
-LIMITS = (
-    "Not seen: when a graph that does not run is dropped, so its tensors count to the end; tensors that hooks pack or "
-    "CopySlices keeps."
-)
+UNSURE = "may be kept too: the recording does not show whether the graph still exists"
+LIMITS = "Not seen: when a graph that does not run is freed, and tensors that hooks pack or CopySlices keeps."
 """The limits of a recording of an installed PyTorch."""
 
 

@@ -42,7 +42,7 @@ def rows(trace: Trace, at: int, width: int) -> list[Line]:
     card = memory_card(trace, at, MOST)
     storages = [row for each in card.storages for row in _rows(trace, each)]
     more = [line((f"… {numbered(card.more, 'smaller storage')} more", "dim"))] if card.more else []
-    about_all = (_total(card), *_course(trace, at, card, width), *_peak(trace, card), *_copies(card))
+    about_all = (_total(card), *_course(trace, at, card, width), *_peak(trace, card), *_copies(card), *_unsure(card))
     return [*about_all, *storages, *more, *_unknown(trace, card)]
 
 
@@ -72,6 +72,12 @@ def _copies(card: MemoryCard) -> Iterator[Line]:
     if card.copied:
         text = " of it copies tensors of another dtype that are in memory too"
         yield line((plain_bytes(card.copied), "bold"), (text, "dim"), key="copies", indent=2)
+
+
+def _unsure(card: MemoryCard) -> Iterator[Line]:
+    if card.unsure:
+        text = " more are kept if their graphs still exist, which a recording does not show"
+        yield line((plain_bytes(card.unsure), "bold"), (text, "dim"), key="unsure", indent=2)
 
 
 # -- the course --------------------------------------------------------------------------------------------------------
@@ -144,6 +150,7 @@ _ENDS = {
     End.RELEASED: "{} has run",
     End.FREED: "{} is freed",
     End.PACKED: "a hook packs it",
+    End.UNSEEN: "{} is freed, at the earliest",
 }
 
 
@@ -160,8 +167,5 @@ def _unknown(trace: Trace, card: MemoryCard) -> Iterator[Line]:
         yield line((UNSEEN, "dim"))
 
 
-UNSEEN = (
-    "Not seen: when a graph that does not run is dropped, so its tensors count to the end; tensors that hooks pack or "
-    "CopySlices keeps."
-)
+UNSEEN = "Not seen: when a graph that does not run is freed, and tensors that hooks pack or CopySlices keeps."
 """The limits of a recording of an installed PyTorch."""

@@ -88,16 +88,14 @@ def test_the_model_keeps_what_pytorch_keeps(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [*some([name for name in LEARNING if name not in UNLIKE], 60), *some(list(LIVE), 8)])
-def test_a_recording_shows_what_pytorch_keeps_until_a_graph_may_be_dropped(name: str, tmp_path: Path) -> None:
+def test_a_recording_shows_what_pytorch_keeps(name: str, tmp_path: Path) -> None:
     source = f"{PROGRAMS.get(name) or LIVE[name]}\nend = True\n"
     lines = of_pytorch(source)
-    trace = traced(tmp_path, source, "torch")
-    for at, state, known, step in shown(trace):
+    for at, state, known, step in shown(traced(tmp_path, source, "torch")):
         if at not in lines:
             continue
-        unknown = [life for life in known.lives if life.begin <= step and life.why is End.NONE]
-        extra = Counter(state.sizes) - Counter(lines[at].sizes)
-        assert extra <= Counter(known.sizes[life.storage] for life in unknown), at
-        assert state.variables.items() <= lines[at].variables.items() | {
-            (name, size) for name, size in state.variables.items() if size in extra
-        }, at
+        perhaps = [life.storage for life in known.lives if life.why is End.UNSEEN and life.end <= step]
+        kept, expected = Counter(state.sizes), Counter(lines[at].sizes)
+        assert kept <= expected, at
+        assert expected - kept <= Counter(map(known.sizes.__getitem__, perhaps)), at
+        assert state.variables.items() <= lines[at].variables.items(), at
