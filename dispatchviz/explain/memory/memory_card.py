@@ -18,6 +18,12 @@ from dispatchviz.explain.trace_index.trace_index import index
 NAMED = 3
 """The number of Nodes that are named for each storage."""
 
+LIMITS = (
+    "Not seen: when a graph that does not run is freed; tensors that hooks pack; some tensors of CopySlices and of "
+    "custom Functions."
+)
+"""The limits of a recording of an installed PyTorch."""
+
 
 @dataclass(frozen=True, slots=True)
 class SavedBy:

@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.memory.kept_memory import Curve, KeptMemory, Part, kept_memory, united, without
-from dispatchviz.explain.memory.memory_card import KeptStorage, memory_card, moment
+from dispatchviz.explain.memory.memory_card import LIMITS, KeptStorage, memory_card, moment
 from dispatchviz.explain.memory.storage_sizes import plain_bytes
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
@@ -230,8 +230,6 @@ class _Drawing:
 ONLY_GRAPH = "only the graph keeps it, as far as the trace shows"
 VARIABLE_TOO = "a variable of the program holds it too"
 UNSURE = "may be kept too: the recording does not show whether the graph still exists"
-LIMITS = "Not seen: when a graph that does not run is freed, and tensors that hooks pack or CopySlices keeps."
-"""The limits of a recording of an installed PyTorch."""
 
 
 def _grouped(parts: Iterable[str]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.memory.kept_memory import kept_memory
-from dispatchviz.explain.memory.memory_card import KeptStorage, MemoryCard, SavedBy, memory_card, moment
+from dispatchviz.explain.memory.memory_card import LIMITS, KeptStorage, MemoryCard, SavedBy, memory_card, moment
 from dispatchviz.explain.memory.saved_lives import End
 from dispatchviz.explain.memory.storage_sizes import plain_bytes
 from dispatchviz.explain.things.thing import TensorThing
@@ -164,8 +164,4 @@ def _unknown(trace: Trace, card: MemoryCard) -> Iterator[Line]:
         text = f"{number} without storage (sparse, meta, wrapper) do not count."
         yield line((text, "dim"), key="without")
     if is_unseen(trace.header, ev.VariablesReleased):
-        yield line((UNSEEN, "dim"))
-
-
-UNSEEN = "Not seen: when a graph that does not run is freed, and tensors that hooks pack or CopySlices keeps."
-"""The limits of a recording of an installed PyTorch."""
+        yield line((LIMITS, "dim"))

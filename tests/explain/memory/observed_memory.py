@@ -86,4 +86,4 @@ def _state(torch: Any, names: Mapping[str, Any], living: set[Storage]) -> AtLine
     tensors = ((name, value) for name, value in names.items() if isinstance(value, torch.Tensor))
     storages = ((name, storage_of(value)) for name, value in tensors)
     held = {name: storage[1] for name, storage in storages if storage is not None and storage in living}
-    return AtLine(sorted(size for _, size in living), held)
+    return AtLine(sorted(size for _, size in living if size), held)
