@@ -172,7 +172,7 @@ def facts_of_the_exercise():
 def check(trace):
     """Check the memory at the peak, its line, and that nothing is left."""
     from dispatchviz.core.record import events as ev
-    from dispatchviz.explain.memory.memory_card import memory_card
+    from dispatchviz.explain.graph.memory.memory_card import memory_card
 
     card = memory_card(trace, trace.steps_of(ev.VariableSaved)[2])
     assert (card.total, card.peak, card.unnamed, card.copied) == (10240, 10240, 8192, 8192)

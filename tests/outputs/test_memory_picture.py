@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.memory.kept_memory import kept_memory
+from dispatchviz.explain.graph.memory.kept_memory import kept_memory
 from dispatchviz.outputs.picture import memory_picture as drawing
 from dispatchviz.outputs.picture.chosen_picture import Chosen, chosen_picture
 from dispatchviz.outputs.picture.memory_picture import ALONE, HELD, HIGH, LEFT, WIDE, memory_picture

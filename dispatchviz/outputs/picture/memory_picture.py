@@ -13,9 +13,9 @@ from xml.sax.saxutils import escape
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.memory.kept_memory import Curve, KeptMemory, Part, kept_memory, united, without
-from dispatchviz.explain.memory.memory_card import LIMITS, KeptStorage, memory_card, moment
-from dispatchviz.explain.memory.storage_sizes import plain_bytes
+from dispatchviz.explain.graph.memory.kept_memory import Curve, KeptMemory, Part, kept_memory, united, without
+from dispatchviz.explain.graph.memory.memory_card import LIMITS, KeptStorage, memory_card, moment
+from dispatchviz.explain.graph.memory.storage_sizes import plain_bytes
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 from dispatchviz.foundation.english import numbered, plain_dtype, shaped, shortened

@@ -21,8 +21,8 @@ from dispatchviz.explain.calls.call_stack import call_stack
 from dispatchviz.explain.calls.cell_card import cell_card
 from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.graph.engine_state import engine_state
+from dispatchviz.explain.graph.memory.memory_card import memory_card
 from dispatchviz.explain.kinds.all_kinds import label, rule, sign, why_here
-from dispatchviz.explain.memory.memory_card import memory_card
 from dispatchviz.explain.things.thing import Thing
 from dispatchviz.explain.trace_index.recorded_engine import engine_text
 from dispatchviz.explain.trace_index.step_tensors import tensors_of

@@ -8,10 +8,10 @@ from itertools import pairwise
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.memory.kept_memory import kept_memory
-from dispatchviz.explain.memory.memory_card import LIMITS, KeptStorage, MemoryCard, SavedBy, memory_card, moment
-from dispatchviz.explain.memory.saved_lives import End
-from dispatchviz.explain.memory.storage_sizes import plain_bytes
+from dispatchviz.explain.graph.memory.kept_memory import kept_memory
+from dispatchviz.explain.graph.memory.memory_card import LIMITS, KeptStorage, MemoryCard, SavedBy, memory_card, moment
+from dispatchviz.explain.graph.memory.saved_lives import End
+from dispatchviz.explain.graph.memory.storage_sizes import plain_bytes
 from dispatchviz.explain.things.thing import TensorThing
 from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen

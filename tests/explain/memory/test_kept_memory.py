@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.memory.kept_memory import Part, kept_memory, united, without
-from dispatchviz.explain.memory.memory_card import memory_card
-from dispatchviz.explain.memory.saved_lives import End
-from dispatchviz.explain.memory.variable_spans import spans
+from dispatchviz.explain.graph.memory.kept_memory import Part, kept_memory, united, without
+from dispatchviz.explain.graph.memory.memory_card import memory_card
+from dispatchviz.explain.graph.memory.saved_lives import End
+from dispatchviz.explain.graph.memory.variable_spans import spans
 from tests.explain.programs import traced
 from tests.steps import last_step, line, step, steps
 

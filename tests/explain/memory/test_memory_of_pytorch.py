@@ -13,8 +13,8 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.memory.kept_memory import KeptMemory, kept_memory
-from dispatchviz.explain.memory.saved_lives import End
+from dispatchviz.explain.graph.memory.kept_memory import KeptMemory, kept_memory
+from dispatchviz.explain.graph.memory.saved_lives import End
 from dispatchviz.live.installed_torch import installed_torch
 from dispatchviz.running import program
 from dispatchviz.running.engines import engine_named
@@ -46,7 +46,6 @@ UNLIKE = {
     "checkpoint_mistakes": "the Node _NoopSaveInputs is not met, because no result of it gets a name",
     "function_dirty_and_saved": "the Function returns its argument, which has another Node already",
     "complex_g_double": "the result that ExpBackward0 saves cannot be read",
-    "complex_d_complex_view_inplace": "CopySlices does not hand out its inner Node",
 }
 """The programs for which a recording differs, and the reasons."""
 
@@ -97,11 +96,13 @@ def test_the_model_keeps_what_pytorch_keeps(name: str, tmp_path: Path) -> None:
 def test_a_recording_shows_what_pytorch_keeps(name: str, tmp_path: Path) -> None:
     source = f"{PROGRAMS.get(name) or LIVE[name]}\nend = True\n"
     lines = of_pytorch(source)
-    for at, state, known, step in shown(traced(tmp_path, source, "torch")):
+    trace = traced(tmp_path, source, "torch")
+    is_complete = "torch::autograd::CopySlices" not in trace.columns.name_texts  # it does not hand out its inner Node
+    for at, state, known, step in shown(trace):
         if at not in lines:
             continue
         perhaps = [life.storage for life in known.lives if life.why is End.UNSEEN and life.end <= step]
         kept, expected = Counter(state.sizes), Counter(lines[at].sizes)
         assert kept <= expected, at
-        assert expected - kept <= Counter(map(known.sizes.__getitem__, perhaps)), at
+        assert not is_complete or expected - kept <= Counter(map(known.sizes.__getitem__, perhaps)), at
         assert state.variables.items() <= lines[at].variables.items(), at

@@ -9,8 +9,8 @@ from itertools import islice
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.memory.kept_memory import KeptMemory, kept_memory
-from dispatchviz.explain.memory.saved_lives import End, Life
+from dispatchviz.explain.graph.memory.kept_memory import KeptMemory, kept_memory
+from dispatchviz.explain.graph.memory.saved_lives import End, Life
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import source_line
 from dispatchviz.explain.trace_index.trace_index import index

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.stored_events import some_events
-from dispatchviz.explain.memory.variable_spans import spans_of_tensor
+from dispatchviz.explain.graph.memory.variable_spans import spans_of_tensor
 from dispatchviz.explain.trace_index.trace_index import index
 
 

@@ -36,7 +36,7 @@ def storage_sizes(trace: Trace, storages: Iterable[int]) -> dict[int, int]:
     for event in some_events(trace.events, steps):
         if isinstance(event, ev.TensorCreated) and event.storage in sizes:
             shapes = [(event.shape, event.stride), *(_later_shapes(trace, event.tensor) if resized else ())]
-            size = max(_reach(*each, event.dtype) for each in shapes)
+            size = max(_reach(shape, stride, event.dtype) for shape, stride in shapes)
             sizes[event.storage] = max(sizes[event.storage], size)
     return sizes
 

@@ -17,10 +17,10 @@ import numpy as np
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.memory.dtype_copies import original
-from dispatchviz.explain.memory.saved_lives import Life, lives_of
-from dispatchviz.explain.memory.storage_sizes import storage_sizes
-from dispatchviz.explain.memory.variable_spans import Span, spans
+from dispatchviz.explain.graph.memory.dtype_copies import original
+from dispatchviz.explain.graph.memory.saved_lives import Life, lives_of
+from dispatchviz.explain.graph.memory.storage_sizes import storage_sizes
+from dispatchviz.explain.graph.memory.variable_spans import Span, spans
 
 Part = tuple[int, int]
 """Some steps: the first one, and the one after the last."""

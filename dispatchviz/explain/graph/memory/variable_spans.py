@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.memory.storage_sizes import LOOKED_AT
+from dispatchviz.explain.graph.memory.storage_sizes import LOOKED_AT
 from dispatchviz.explain.trace_index.trace_index import index
 
 

@@ -17,7 +17,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.stored_events import some_events
 from dispatchviz.explain.graph.graph_history import history
-from dispatchviz.explain.memory.proven_ends import proven_ends
+from dispatchviz.explain.graph.memory.proven_ends import proven_ends
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
 
 
