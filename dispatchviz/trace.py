@@ -97,7 +97,8 @@ class Trace(core.Trace):
         from dispatchviz.outputs.picture.memory_picture import memory_picture
         from dispatchviz.outputs.without_folders import without_folders
 
-        steps = None if first is None and last is None else (first or 0, first if last is None else last)
+        begin = first or 0
+        steps = None if first is None and last is None else (begin, begin if last is None else last)
         return memory_picture(without_folders(self), steps)
 
     def _of_step(self, kind: Kind, step: int) -> DrawnPicture:

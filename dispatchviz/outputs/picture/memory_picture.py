@@ -106,7 +106,7 @@ class _Drawing:
         yield f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{FONTS}" font-size="12">'
         yield f"<title>{escape(shown(self._title()))}</title>"
         yield '<rect width="100%" height="100%" fill="#FFFFFF"/>'
-        yield from _grouped([*self._curves(), *self._lines_of_bars(bottom)])
+        yield from _grouped([*self._curves(), *self._bar_shapes(bottom)])
         yield from _grouped([*self._head(), *self._scale(), *self._labels()])
         yield from (_text(12, bottom + 24 + 20 * place, text, GRAY) for place, text in enumerate(limits))
         yield "</svg>\n"
@@ -177,11 +177,11 @@ class _Drawing:
         yield f'<path d="M{LEFT} {base}H{LEFT + WIDE}" stroke="{EDGE}" fill="none"/>'
         yield from (f'<path d="M{x:.1f} {base}v5" stroke="{EDGE}" fill="none"/>' for x, _ in self._ticks())
 
-    def _lines_of_bars(self, bottom: int) -> Iterator[str]:
+    def _bar_shapes(self, bottom: int) -> Iterator[str]:
         for place, bar in enumerate(self._bars):
-            y = self._rows + ROW * place
-            yield from (self._rect_of(part, y, HELD) for part in self._seen(bar.kept))
-            yield from (self._rect_of(part, y, ALONE) for part in self._seen(bar.alone))
+            top = self._rows + ROW * place
+            yield from (self._rect_of(part, top, HELD) for part in self._seen(bar.kept))
+            yield from (self._rect_of(part, top, ALONE) for part in self._seen(bar.alone))
         x, y = self._x(self._at), self._y(self._known.total.at(self._at))
         yield f'<path d="M{x:.1f} {y:.1f}V{bottom}" stroke="{EDGE}" stroke-dasharray="3 3" fill="none"/>'
         yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{EDGE}"/>'

@@ -28,8 +28,8 @@ LONGEST_NAME = 26
 BARS = " ▁▂▃▄▅▆▇█"
 """The bars for no memory up to the most."""
 
-FEWEST, WIDEST = 8, 64
-"""The smallest and the largest number of bars."""
+FEWEST, WIDEST = 8, 40
+"""The smallest and the largest number of bars. More do not fit into a pane of the page."""
 
 MARGIN = "  "
 

@@ -135,7 +135,7 @@ def _packed(trace: Trace, saved: list[int]) -> tuple[set[int], dict[int, int]]:
         if isinstance(event, ev.VariableSaved):
             named[event.node, event.name] = event.seq
             at_once.update([event.seq] if event.packed else [])
-        elif isinstance(event, ev.SavedTensorHookRan) and event.kind == "pack hook":
+        elif isinstance(event, ev.SavedTensorHookRan) and event.kind == "pack hook" and event.node is not None:
             step = named.get((event.node, event.name))
             if step is not None:
                 later.setdefault(step, event.seq)
