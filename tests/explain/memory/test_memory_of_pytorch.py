@@ -106,3 +106,27 @@ def test_a_recording_shows_what_pytorch_keeps(name: str, tmp_path: Path) -> None
         assert kept <= expected, at
         assert not is_complete or expected - kept <= Counter(map(known.sizes.__getitem__, perhaps)), at
         assert state.variables.items() <= lines[at].variables.items(), at
+
+
+LOOPS = """
+import torch
+w = torch.ones(100, requires_grad=True)
+kept = []
+for i in range(4):
+    loss = (w * i).exp().sum()
+for i in range(4):
+    loss = (w * i).exp().sum()
+    kept.append(loss)
+(w * 2).exp().sum().backward()
+end = True
+"""
+
+
+def test_a_loop_without_backward_grows_only_if_a_list_keeps_the_losses(tmp_path: Path) -> None:
+    def totals(engine: str) -> list[list[int]]:
+        return [state.sizes for _, state, _, _ in shown(traced(tmp_path, LOOPS, engine))]
+
+    recorded = totals("torch")
+    assert recorded == totals("model")
+    assert [400] * 4 in (recorded[-1], recorded[-2]), "the four losses in the list"
+    assert max(map(len, recorded[:9])) == 1
