@@ -42,6 +42,7 @@ DIFFERENT = {
 
 
 UNLIKE = {
+    "embedding_bag_modes": "its kernel makes max_indices larger without a call",
     "functional_tensor_gradient": "a functional tensor has a storage without memory",
     "checkpoint_mistakes": "the Node _NoopSaveInputs is not met, because no result of it gets a name",
     "function_dirty_and_saved": "the Function returns its argument, which has another Node already",

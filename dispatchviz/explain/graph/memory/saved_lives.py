@@ -64,7 +64,6 @@ def lives_of(trace: Trace) -> Found:
     packed, later = _packed(trace, saved)
     storages = _storages(trace, saved)
     released, freed = _releases(trace), _first_steps(trace, ev.NodeDeleted)
-    proven = proven_ends(trace) if is_unseen(trace.header, ev.NodeDeleted) else None
     found = Found([], [], sorted(packed), [])
     for step in saved:
         if step in packed:
@@ -79,11 +78,22 @@ def lives_of(trace: Trace) -> Found:
             (later.get(step, last), End.PACKED),
         )
         end, why = min(ends, key=_step)
-        if proven is not None and (sure := max(proven.get(node, 0), step + 1)) < end:
-            found.unsure.append((storage, sure, end))
-            end, why = sure, End.UNSEEN
         found.lives.append(Life(step, end, node, columns.tensors[step], storage, why if end < last else End.NONE))
+    if is_unseen(trace.header, ev.NodeDeleted):
+        _end_where_unsure(trace, found)
     return found
+
+
+def _end_where_unsure(trace: Trace, found: Found) -> None:
+    """Let each life without an end end where its Node is no longer certain to exist."""
+    without_end = [place for place, life in enumerate(found.lives) if life.why is End.NONE]
+    proven = proven_ends(trace, found.lives[without_end[0]].begin) if without_end else {}
+    for place in without_end:
+        life = found.lives[place]
+        sure = max(proven.get(life.node, 0), life.begin + 1)
+        if sure < life.end:
+            found.unsure.append((life.storage, sure, life.end))
+            found.lives[place] = life._replace(end=sure, why=End.UNSEEN)
 
 
 def _step(end: tuple[int, End]) -> int:
