@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dispatchviz.outputs.picture.chosen_picture import Kind
     from dispatchviz.outputs.picture.drawn_picture import DrawnPicture
     from dispatchviz.outputs.picture.graph_picture import BackwardGraph
+    from dispatchviz.outputs.picture.svg_picture import SvgPicture
 
 __all__ = ["Trace", "TraceError"]
 
@@ -86,6 +87,19 @@ class Trace(core.Trace):
     def structured_classes(self, step: int) -> DrawnPicture:
         """Draw the classes of the structured kernel at a step. Raise RenderError if the operator there has none."""
         return self._of_step("classes", step)
+
+    def saved_memory(self, first: int | None = None, last: int | None = None) -> SvgPicture:
+        """Draw the memory of the tensors saved for backward over the steps ``first`` to ``last``, and the storages that
+        are kept at the peak. With only ``first``, draw the whole trace with the storages that are kept at that step.
+
+        Raise RenderError if no saved tensor is kept there.
+        """
+        from dispatchviz.outputs.picture.memory_picture import memory_picture
+        from dispatchviz.outputs.without_folders import without_folders
+
+        begin = first or 0
+        steps = None if first is None and last is None else (begin, begin if last is None else last)
+        return memory_picture(without_folders(self), steps)
 
     def _of_step(self, kind: Kind, step: int) -> DrawnPicture:
         from dispatchviz.outputs.picture.chosen_picture import drawn_picture

@@ -18,22 +18,22 @@ NAMES = ("picture", "step", "steps", "folded", "expand", "detail", "cluster", "t
 OPTIONS = (
     click.option(
         "--picture",
-        type=click.Choice(["backward", "calls", "decision", "table", "classes"]),
+        type=click.Choice(["backward", "calls", "decision", "table", "classes", "memory"]),
         help="Draw this picture. backward (the default): the backward graph. calls: which operator calls which in the "
         "forward pass. decision: how one call is dispatched. table: the dispatch table of its operator, and what fills "
-        "it. classes: the classes of its structured kernel.",
+        "it. classes: the classes of its structured kernel. memory: the tensors saved for backward, from when to when.",
     ),
     click.option(
         "--step",
         metavar="N",
         type=click.IntRange(min=0),
-        help="Draw the backward graph as of this step, or the call at this step.",
+        help="Draw the backward graph as of this step, the call at this step, or the memory that is kept at this step.",
     ),
     click.option(
         "--steps",
         metavar="A-B",
         help="In a log or a hand-out, show only these steps, such as 45 or 45-80. In a picture, draw the backward "
-        "graph as of step B with changes since step A marked, or the calls from A to B.",
+        "graph as of step B with changes since step A marked, or the calls or the memory from A to B.",
     ),
     click.option(
         "--fold/--no-fold",

@@ -76,6 +76,8 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
         self._requiring_grad = set[int]()
         """Serial numbers of the tensors for which an event says that they require grad."""
         self.live_storages = StorageNumbers(self.storage_numbers)
+        self._unsized = set[int]()
+        """Serial numbers of tensors that a kernel made without elements, because it finds out their sizes later."""
         self._named_before: dict[int, tuple[ref[Any], str]] = {}
         """The names that tensors had when the process was forked, by the ``id`` of each."""
         self.origin: ev.TensorOrigin = "new"
@@ -149,6 +151,7 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
         self.live_tensors.forget_all()
         self.live_storages.forget_all()
         self._requiring_grad.clear()
+        self._unsized.clear()
         self.nodes.begin()
         self.engine.begin_in_child()
         self.collectives.begin_in_child()
@@ -256,6 +259,8 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
         self.note(("tensor_met", number, how, size, stride, dtype, device, ks, on, requires_grad, value))
         if requires_grad:
             self._requiring_grad.add(number)
+        if is_inner and 0 in size:
+            self._unsized.add(number)
         if how == "known before" and self.looking is not None:
             self.earlier.name(tensor)
         if self._named_before:
@@ -410,6 +415,8 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
         if isinstance(result, self._tensor_class):
             known = self._known.get(id(result))
             number = known.number if known is not None and known() is result else self._returned(result)
+            if number in self._unsized:
+                self._sized(result)
             if cell.is_autograd and self._grad_mode():
                 self.nodes.look_at((result,), cell, sets)
             thread.inside = around
@@ -432,9 +439,22 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
         tensors = tensors_in(result, self._tensor_class)
         known = self.live_tensors.get
         serials = [n if (n := known(one)) >= 0 else self._returned(one) for one in tensors]
+        if not self._unsized.isdisjoint(serials):
+            for one in tensors:
+                self._sized(one)
         if cell.is_autograd and self._grad_mode():
             self.nodes.look_at(tensors, cell, sets)
         return tuple(serials)
+
+    def _sized(self, tensor: Any) -> None:
+        """Record the sizes that a kernel has given a tensor which it made without elements."""
+        known, new = self._known.get(id(tensor)), self.facts.geometry(tensor)
+        if known is None or known.number not in self._unsized or new is None or 0 in new[0]:
+            return
+        self._unsized.discard(known.number)
+        if new != known.reported:
+            known.reported = new
+            self._emit(ev.GeometryChanged, known.number - self.first_tensor, *new)
 
     def kernel_failed(
         self,

@@ -78,7 +78,7 @@ class Names:
             self.see_again()
         plain = type(value) in HOLDS_NOTHING
         if variable in self._below:
-            if not (variable in self._holders and self._holders[variable]() is value):
+            if value is None or variable not in self._holders or self._holders[variable]() is not value:
                 self._hold_again(variable, value)
         elif not plain and not is_tensor(value):
             self._hold(variable, value)

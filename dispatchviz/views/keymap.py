@@ -198,6 +198,7 @@ KEYMAP = (
     Key("pane(12)", ("T",), "Panes", "the whole dispatch table of the operator"),
     Key("pane(13)", ("O",), "Panes", "all members of the Node: numbers, edges, saved variables, hooks"),
     Key("pane(14)", ("F",), "Panes", "the graph that torch.compile captured, and the keys that Python picked"),
+    Key("pane(15)", ("M",), "Panes", "the memory of saved tensors: bytes, from when to when, the peak"),
     Key("sideways(1)", ("greater_than_sign",), "Panes", "scroll this pane to the right, if rows are cut"),
     Key("sideways(-1)", ("less_than_sign",), "Panes", "scroll this pane to the left"),
     Key("keep_panes", ("L",), "Panes", "always show the chosen panes at steps of this kind, or stop that"),

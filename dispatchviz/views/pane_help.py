@@ -9,6 +9,7 @@ from dispatchviz.views.layout.pane_layout import (
     ENGINE,
     GRAPH,
     KEYS,
+    MEMORY,
     NODE,
     OUTPUT,
     SOURCE,
@@ -84,6 +85,13 @@ ABOUT = {
         " whose work it does. The line that runs at this step is marked. Below it are the dispatch keys that the Python"
         " dispatcher was asked for while PyTorch traced, and the kernel that it picked for each. While the compiler"
         " makes the graph, all lines have their keys."
+    ),
+    MEMORY: (
+        "The memory that saved tensors keep for a backward pass. The bars show it over all steps; ▲ is this step. Below"
+        " is each storage that is kept at this step, the largest first: the Nodes that saved a tensor on it, from which"
+        " line to which, and a variable that holds it too, if one is known. Each storage counts once, as a whole. A"
+        " storage that a variable holds anyway, such as a parameter's, costs nothing extra. Gradients and other tensors"
+        " that no Node saved do not count."
     ),
 }
 """The description of each pane and how to read it."""

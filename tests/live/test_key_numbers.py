@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.live.installed_torch import installed_torch
 from dispatchviz.live.local_sets import LocalSets
 
@@ -111,3 +112,20 @@ def test_every_operator_with_out_is_known_by_its_name() -> None:
         writes_to_out = any(one.kwarg_only and one.alias_info and one.alias_info.is_write for one in schema.arguments)
         if schema.name.startswith("aten::") and writes_to_out:
             assert may_resize(f"{schema.name}.{schema.overload_name}", "CPU"), schema
+
+
+SIZED_LATE = """
+import torch
+x = torch.ones(2, 3)
+v, m = torch.var_mean(x, 1)
+s = torch.std_mean(x)
+i = x.nonzero()
+"""
+
+
+def test_a_tensor_that_a_kernel_sizes_late_has_its_final_sizes() -> None:
+    trace = recorded(SIZED_LATE, "torch")
+    last = len(trace) - 1
+    held = {name: index(trace).holder(name, last) for name in ("v", "m", "i", "s[0]", "s[1]")}
+    shapes = {name: None if tensor is None else index(trace).shape(tensor, last) for name, tensor in held.items()}
+    assert shapes == {"v": (2,), "m": (2,), "i": (6, 2), "s[0]": (), "s[1]": ()}

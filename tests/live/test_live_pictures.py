@@ -12,8 +12,8 @@ import pytest
 from dispatchviz import Trace
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.graph.backward_graph import backward_graph
+from dispatchviz.explain.graph.memory.storage_sizes import memories
 from dispatchviz.explain.graph.node_details import view_text
-from dispatchviz.explain.graph.saved_memory import memories
 from dispatchviz.outputs.picture.svg import svg, texts
 from dispatchviz.running import program
 from dispatchviz.running.engines import engine_named

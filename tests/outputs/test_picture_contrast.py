@@ -67,6 +67,7 @@ def ratio(color: str, behind: str) -> float:
     ("decision", ev.Dispatched),
     ("table", ev.Dispatched),
     ("classes", ev.ImplEntered),
+    ("memory", ev.VariableSaved),
 ])  # fmt: skip
 def test_every_text_of_a_picture_can_be_read(
     kind: Kind, kinds: type[ev.Event] | None, theme: Theme, trace: Trace

@@ -240,3 +240,16 @@ def test_returned_tensor_has_the_callers_name() -> None:
     assert [name for name, _ in names] == order, "x keeps its own while a function that gets it runs, and beside same"
     tensor = dict(names)
     assert [tensor_name(trace, tensor[name], len(trace) - 1) for name in ("y", "z", "v")] == ["y", "z", "v"]
+
+
+def test_parameters_of_a_deleted_module_lose_their_names() -> None:
+    trace = traced("""
+        import torch
+        net = torch.nn.Linear(1, 1)
+        del net
+        other = torch.nn.Linear(1, 1)
+        other = None
+        end = 1
+    """)
+    gone = [event.name for event in trace if isinstance(event, ev.NameUnbound)]
+    assert gone == ["net.weight", "net.bias", "other.weight", "other.bias"]

@@ -23,6 +23,7 @@ from dispatchviz.views.layout.pane_layout import (
     ENGINE,
     GRAPH,
     KEYS,
+    MEMORY,
     NODE,
     OUTPUT,
     PANES,
@@ -249,4 +250,5 @@ def test_titles_of_empty_panes_show_the_next_step() -> None:
         STRUCTURED: f"no structured kernel here, next at step {step(trace, ev.MetaEntered)}",
         THREAD: "grad mode on, no guards, no modes",
         COMPILER: "no compiled code here, none later",
+        MEMORY: "nothing saved yet, none later",
     }

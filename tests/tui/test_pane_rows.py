@@ -13,6 +13,7 @@ from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.layout.pane_layout import (
     CALLS,
     ENGINE,
+    MEMORY,
     OUTPUT,
     PANES,
     SOURCE,
@@ -31,7 +32,8 @@ from dispatchviz.views.screen_bars import header_rows
 from dispatchviz.views.text.line_fitting import from_cell, wrap
 from dispatchviz.views.text.styled_line import line
 from tests.explain.programs import traced
-from tests.steps import step
+from tests.steps import last_step, step
+from tests.steps import line as line_of
 from tests.tui.programs import example
 
 from .screens import stepper
@@ -254,3 +256,27 @@ def test_a_path_in_a_free_line_loses_its_folders_first() -> None:
     row = line("  ", "THPVariable_add", ("  torch/csrc/autograd/generated/python_functions.cpp", "path"), cut=True)
     shown = [each.plain for each in ChosenRows.of([row], 34, None, 5).lines]
     assert shown == ["  THPVariable_add", "    …/python_functions.cpp"]
+
+
+def test_memory_pane_shows_the_bytes_the_peak_and_each_storage() -> None:
+    trace = traced("""
+    import torch
+    x = torch.ones(16, requires_grad=True)
+    y = x.exp()
+    y = (y.half() * 2).sin()
+    y.sum().backward()
+    """)
+    assert shown(MEMORY, trace, line_of(trace, 5), 70)[:1] == [
+        "64 bytes in 1 storage, and variables hold all of it too"
+    ]
+    rows = shown(MEMORY, trace, line_of(trace, 6), 70)
+    assert rows[0] == "104 bytes in 3 storages, 104 bytes of it in no known variable"
+    assert "▲" in rows[2]
+    assert rows[3].startswith("peak 104 bytes at step ")
+    assert rows[3].endswith(", line 5: y = (y.half() * 2).sin()")
+    assert [row.split()[:2] for row in rows if row.startswith((" " * 2 + "64 bytes", " " * 2 + "32 bytes"))] == [
+        ["64", "bytes"],
+        ["32", "bytes"],
+    ]
+    assert any("by ExpBackward0 as result: line 4 to 6, until it has run" in row for row in rows)
+    assert shown(MEMORY, trace, last_step(trace), 70)[0] == "No saved tensor is kept at this step"

@@ -12,8 +12,8 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
 from dispatchviz.explain.graph.graph_node import GraphNode, GraphTensor, State
+from dispatchviz.explain.graph.memory.storage_sizes import memories
 from dispatchviz.explain.graph.node.node_hooks import hooks_of
-from dispatchviz.explain.graph.saved_memory import memories
 from dispatchviz.explain.things.crossing import maker_of
 from dispatchviz.explain.trace_index.display_names import plain_node, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import around, source_line

@@ -21,6 +21,7 @@ Unseen = (
     | ev.RequiresGradSet
     | ev.StackStored
     | ev.VariableNotSaved
+    | ev.VariablesReleased
     | ev.VersionBumped
 )
 """The kinds of events that a recording of an installed PyTorch cannot have, as far as they are queried. Their records

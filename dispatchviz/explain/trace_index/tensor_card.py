@@ -79,13 +79,14 @@ def tensor_card(trace: Trace, tensor: int, at: int) -> TensorCard | None:
     made = known.tensors.get(tensor)
     if made is None or made.seq > at:
         return None
+    shape = known.shape(tensor, at)
     node, view, taken = known.history(tensor, at), known.views.get(tensor), _taken_over(trace, tensor, at)
     storage = made.storage if taken is None else taken.storage
     mates = [other for other in _on_memory(trace, storage, at) if other != tensor][::-1]
     return TensorCard(
         tensor,
         tensor_name(trace, tensor, at),
-        known.shape(tensor, at) or made.shape,
+        made.shape if shape is None else shape,
         made.dtype if taken is None else taken.dtype,
         made.device if taken is None else taken.device,
         key_set_of(trace, tensor, at) or 0,

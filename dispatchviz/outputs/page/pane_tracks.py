@@ -32,6 +32,7 @@ from dispatchviz.views.layout.pane_layout import (
     ENGINE,
     GRAPH,
     KEYS,
+    MEMORY,
     NODE,
     SOURCE,
     STRUCTURED,
@@ -42,6 +43,7 @@ from dispatchviz.views.panes import calls_pane, engine_pane
 from dispatchviz.views.panes.calls_pane import frame_rows
 from dispatchviz.views.panes.empty_titles import nothing
 from dispatchviz.views.panes.key_set_pane import stage_of
+from dispatchviz.views.panes.memory_pane import place_of
 from dispatchviz.views.panes.pane_list import PANES, rows_of
 from dispatchviz.views.panes.source_pane import view_rows
 from dispatchviz.views.text.styled_line import Line
@@ -49,8 +51,11 @@ from dispatchviz.views.text.styled_line import Line
 WIDTH = 100
 """The width in columns for which the panes lay out their tables."""
 
-COSTLY = (GRAPH, TENSORS, ENGINE, NODE, STRUCTURED)
+COSTLY = (GRAPH, TENSORS, ENGINE, NODE, STRUCTURED, MEMORY)
 """Panes that change with nearly every step. For a long program they are kept for some steps only."""
+
+ONLY_WITH: dict[int, type[ev.Event]] = {COMPILER: ev.GraphCaptured, MEMORY: ev.VariableSaved}
+"""The panes that stay empty in a trace without events of a kind. Most programs compile nothing."""
 
 Made = tuple[Hashable, Callable[[], Iterable[Line]]]
 """The input of a pane, and the function that makes its rows."""
@@ -104,9 +109,9 @@ class Pane:
 
 
 def panes_of(trace: Trace) -> tuple[int, ...]:
-    """Return the panes of a page: all of them, but for a program that is not compiled not that of the compiler."""
-    is_compiled = len(trace.steps_of(ev.GraphCaptured)) > 0
-    return tuple(number for number in PANES if is_compiled or number != COMPILER)
+    """Return the panes of a page: all of them, except those that stay empty because of what the program does not do."""
+    absent = {number for number, kind in ONLY_WITH.items() if not len(trace.steps_of(kind))}
+    return tuple(number for number in PANES if number not in absent)
 
 
 def pane_tracks(trace: Trace, lines: Lines, kept: Collection[int]) -> list[dict[str, object]]:
@@ -205,6 +210,7 @@ ON: dict[int, Callable[[Trace, int], Made]] = {
     GRAPH: _by_moment("graph_pane", NO_NODE, lambda trace, at: None),
     NODE: _by_moment("node_pane", NO_NODE, node_of_step),
     TENSORS: _by_moment("tensors_pane", NO_TENSOR, _tensors),
+    MEMORY: _by_moment("memory_pane", NO_TENSOR, lambda trace, at: place_of(trace, at, WIDTH)),
     ENGINE: partial(_engine, whole=False),
 }
 """Panes whose rows are the same at many steps."""

@@ -19,11 +19,14 @@ from dispatchviz.outputs.picture.drawn_picture import DrawnPicture
 from dispatchviz.outputs.picture.graph_picture import Picture, backward_graph, picture
 from dispatchviz.outputs.picture.picture_options import USUAL, Options
 from dispatchviz.outputs.picture.svg import RenderError
+from dispatchviz.outputs.picture.svg_picture import SvgPicture
 
-Kind = Literal["backward", "calls", "decision", "table", "classes"]
-"""The backward graph; the forward calls; the dispatch of one call; its operator's table; its kernel's classes."""
+Kind = Literal["backward", "calls", "decision", "table", "classes", "memory"]
+"""The backward graph; the forward calls; the dispatch of one call; its operator's table; its kernel's classes; the
+memory of saved tensors.
+"""
 
-KINDS: tuple[Kind, ...] = ("backward", "calls", "decision", "table", "classes")
+KINDS: tuple[Kind, ...] = ("backward", "calls", "decision", "table", "classes", "memory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +53,15 @@ def chosen_picture(trace: Trace, suffix: str, chosen: Chosen) -> Picture:
         first, last = chosen.steps or (None, None)
         options = replace(chosen.options, since=None if first == last else first)
         return picture(backward_graph(trace, last), suffix, chosen.folded, chosen.expand, options)
-    drawn = drawn_picture(trace, chosen.kind, chosen.steps)
+    drawn = memory(trace, chosen.steps) if chosen.kind == "memory" else drawn_picture(trace, chosen.kind, chosen.steps)
     return Picture(drawn.data(suffix, chosen.options.theme), drawn.note)
+
+
+def memory(trace: Trace, steps: tuple[int, int] | None) -> SvgPicture:
+    """Return the picture of the memory of saved tensors. Raise RenderError if none is kept there."""
+    from dispatchviz.outputs.picture.memory_picture import memory_picture
+
+    return memory_picture(trace, steps)
 
 
 def _check_steps(trace: Trace, chosen: Chosen) -> None:
@@ -64,7 +74,9 @@ def _check_steps(trace: Trace, chosen: Chosen) -> None:
 
 
 def drawn_picture(trace: Trace, kind: Kind, steps: tuple[int, int] | None) -> DrawnPicture:
-    """Return a picture that is not a backward graph. Raise RenderError if the step has nothing to draw."""
+    """Return a picture that Graphviz draws, but not a backward graph. Raise RenderError if the step has nothing to
+    draw.
+    """
     if kind == "calls":
         from dispatchviz.outputs.picture.call_picture import call_picture
 

@@ -15,6 +15,7 @@ from graphviz.quoting import attr_list
 
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
 from dispatchviz.explain.graph.graph_node import GraphEdge, GraphNode, SavedTensor, State
+from dispatchviz.explain.graph.memory.storage_sizes import memories, plain_bytes
 from dispatchviz.explain.graph.node_details import (
     Made,
     described,
@@ -28,7 +29,6 @@ from dispatchviz.explain.graph.node_details import (
 )
 from dispatchviz.explain.graph.node_groups import Group, groups
 from dispatchviz.explain.graph.node_outline import GraphChanges
-from dispatchviz.explain.graph.saved_memory import memories, plain_bytes
 from dispatchviz.explain.trace_index.display_names import node_title
 from dispatchviz.explain.trace_index.enclosing_steps import source_line
 from dispatchviz.explain.trace_index.lookups import uses_cuda

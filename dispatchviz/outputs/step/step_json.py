@@ -21,6 +21,7 @@ from dispatchviz.explain.calls.call_stack import call_stack
 from dispatchviz.explain.calls.cell_card import cell_card
 from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.graph.engine_state import engine_state
+from dispatchviz.explain.graph.memory.memory_card import memory_card
 from dispatchviz.explain.kinds.all_kinds import label, rule, sign, why_here
 from dispatchviz.explain.things.thing import Thing
 from dispatchviz.explain.trace_index.recorded_engine import engine_text
@@ -40,6 +41,7 @@ VALUES: Mapping[str, Callable[[Trace, int], Any]] = {
     "thread": lambda trace, at: thread_state(trace, at),
     "tensors": lambda trace, at: [tensor_card(trace, tensor, at) for tensor in tensors_of(trace, at)],
     "engine": lambda trace, at: engine_state(trace, at),
+    "memory": lambda trace, at: memory_card(trace, at),
 }
 """The views that are made from a value, with the function that returns it. The other views are made line by line."""
 

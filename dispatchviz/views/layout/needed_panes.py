@@ -14,6 +14,7 @@ from dispatchviz.views.layout.pane_layout import (
     ENGINE,
     GRAPH,
     KEYS,
+    MEMORY,
     NODE,
     OUTPUT,
     PANE_NAMES,
@@ -34,10 +35,25 @@ _NUMBERS = {name: number for number, name in PANE_NAMES.items()}
 NEEDED = {kind: tuple(_NUMBERS[pane] for pane in record.panes) for kind, record in KINDS.items() if record.panes}
 """The panes that show most about each kind of step, best first."""
 
-OTHERWISE = (SOURCE, COMPILER, KEYS, CALLS, GRAPH, STRUCTURED, TENSORS, CELL, THREAD, ENGINE, OUTPUT, TABLE, NODE)
+OTHERWISE = (
+    SOURCE,
+    COMPILER,
+    KEYS,
+    CALLS,
+    GRAPH,
+    STRUCTURED,
+    TENSORS,
+    CELL,
+    THREAD,
+    ENGINE,
+    OUTPUT,
+    TABLE,
+    NODE,
+    MEMORY,
+)
 """The order of the other panes. With it, few panes appear and disappear between steps."""
 
-ON_REQUEST = (TABLE, NODE)
+ON_REQUEST = (TABLE, NODE, MEMORY)
 """The panes that are shown only if the reader chooses them."""
 
 UNTITLED = (CALLS, CELL, STRUCTURED, TABLE, THREAD, COMPILER)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-STEPS, KEYS, CELL, CALLS, SOURCE, GRAPH, THREAD, TENSORS, ENGINE, OUTPUT, STRUCTURED, TABLE, NODE, COMPILER = PANES = (
-    tuple(range(1, 15))
-)
+PANES = tuple(range(1, 16))
+(STEPS, KEYS, CELL, CALLS, SOURCE, GRAPH, THREAD, TENSORS) = PANES[:8]
+(ENGINE, OUTPUT, STRUCTURED, TABLE, NODE, COMPILER, MEMORY) = PANES[8:]
 """The panes, by number."""
 
 PANE_NAMES = {
@@ -28,6 +28,7 @@ PANE_NAMES = {
     TABLE: "operator table",
     NODE: "node",
     COMPILER: "compiler",
+    MEMORY: "memory",
 }
 """The names of the panes in files."""
 
@@ -73,6 +74,7 @@ ROWS_WANTED = {
     TABLE: 14,
     NODE: 14,
     COMPILER: 14,
+    MEMORY: 14,
 }
 """The preferred number of rows of each pane. A column is divided in these proportions."""
 
@@ -82,8 +84,12 @@ LEAST = {KEYS: 9, CELL: 7, CALLS: 7, THREAD: 7, OUTPUT: 5, STRUCTURED: 6}
 LEAST_OTHERS = 8
 
 ONE = (PANES[1:],)
-TWO = ((CALLS, CELL, TABLE, STRUCTURED, THREAD, TENSORS, GRAPH, NODE, COMPILER, OUTPUT), (KEYS, SOURCE, ENGINE))
-THREE = ((CALLS, CELL, TENSORS), (KEYS, TABLE, STRUCTURED, THREAD, GRAPH, NODE, COMPILER, OUTPUT), (SOURCE, ENGINE))
+TWO = ((CALLS, CELL, TABLE, STRUCTURED, THREAD, TENSORS, GRAPH, NODE, COMPILER, MEMORY, OUTPUT), (KEYS, SOURCE, ENGINE))
+THREE = (
+    (CALLS, CELL, TENSORS),
+    (KEYS, TABLE, STRUCTURED, THREAD, GRAPH, NODE, COMPILER, MEMORY, OUTPUT),
+    (SOURCE, ENGINE),
+)
 """The panes of each column below the steps, from top to bottom. A pane is always in the same column, and the panes that
 one step needs are in different columns.
 """

@@ -25,6 +25,7 @@ from dispatchviz.views.layout.pane_layout import (
     ENGINE,
     GRAPH,
     KEYS,
+    MEMORY,
     NODE,
     OUTPUT,
     STRUCTURED,
@@ -62,6 +63,10 @@ def _no_node(trace: Trace, at: int) -> Line | None:
     from dispatchviz.explain.graph.node.node_of_step import node_of_step  # needed only with the pane
 
     return None if node_of_step(trace, at) is not None else _next(trace, at, ev.NodeCreated, "no Node here")
+
+
+def _nothing_saved(trace: Trace, at: int) -> Line | None:
+    return None if _happened(trace, at, ev.VariableSaved) else _next(trace, at, ev.VariableSaved, "nothing saved yet")
 
 
 def _no_backward(trace: Trace, at: int) -> Line | None:
@@ -129,6 +134,7 @@ EMPTY: dict[int, Callable[[Trace, int], Line | None]] = {
     STRUCTURED: _not_structured,
     THREAD: _plain_thread,
     COMPILER: _not_compiled,
+    MEMORY: _nothing_saved,
 }
 """The functions for panes that may be empty; the other panes never are."""
 

@@ -16,6 +16,7 @@ from dispatchviz.views.layout.pane_layout import (
     ENGINE,
     GRAPH,
     KEYS,
+    MEMORY,
     NODE,
     OUTPUT,
     SOURCE,
@@ -45,6 +46,7 @@ PANES = {
     TABLE: ("Operator table", "table_pane"),
     NODE: ("Node", "node_pane"),
     COMPILER: ("What the compiler saw", "compiler_pane"),
+    MEMORY: ("Memory for backward", "memory_pane"),
 }
 """The title and the module in this folder, by number."""
 

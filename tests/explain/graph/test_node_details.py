@@ -8,8 +8,8 @@ import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.graph.backward_graph import backward_graph
+from dispatchviz.explain.graph.memory.storage_sizes import item_size, memories, plain_bytes
 from dispatchviz.explain.graph.node_details import hooks, made_at, made_in, view_text
-from dispatchviz.explain.graph.saved_memory import item_size, memories, plain_bytes
 from tests.explain.programs import traced
 
 WRITES = ("part.mul_(2)", "part.copy_(torch.ones(2))", "part.add_(other)", "base.t().neg_()", "base[1].zero_()")
