@@ -37,6 +37,7 @@ class Palette:
         """The style for related rows of other panes."""
         self.highlight = Style(bold=True, reverse=True if no_color else None) + self.shade
         """The style for the row of the cursor."""
+        self._styles["large"] += self.highlight  # the band of an answer
         bold = Style(bold=True, dim=False)
         self._styles |= {f"new:{role}": style + bold for role, style in self._styles.items()}
         self._over: dict[Style, Mapping[str, Style]] = {}

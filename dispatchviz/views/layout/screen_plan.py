@@ -168,8 +168,8 @@ class Scene:
 
     @property
     def _is_opening(self) -> bool:
-        """True if the reader has not moved yet, or has undone all moves."""
-        return self.note is None and self.cursor.at == self.opened_at
+        """True if the reader has not moved yet, or has undone all moves. A sub-step of the key set is a move."""
+        return self.note is None and self.cursor.at == self.opened_at and self.cursor.stage is None
 
     @property
     def _omits_sentence(self) -> bool:

@@ -24,7 +24,7 @@ ROLES: dict[str, tuple[str, str]] = {
     "removed": ("text-warning", ""),
     "good": ("text-success", ""),
     "answer": ("text-success", "bold"),
-    "large": ("", "bold reverse"),
+    "large": ("", "bold"),
     "warning": ("text-warning", "bold"),
     "hit": ("text-warning", "bold"),
     "error": ("text-error", "bold"),
