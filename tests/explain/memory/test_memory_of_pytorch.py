@@ -44,6 +44,7 @@ DIFFERENT = {
 UNLIKE = {
     "embedding_bag_modes": "its kernel makes max_indices larger without a call",
     "saved_and_written_past_the_version": "n.data = m calls no kernel, so n seems to be on its first storage",
+    "packed_lstm_and_gru": "a kernel keeps the whole of one storage to itself and returns a part",
     "functional_tensor_gradient": "a functional tensor has a storage without memory",
     "checkpoint_mistakes": "the Node _NoopSaveInputs is not met, because no result of it gets a name",
     "function_dirty_and_saved": "the Function returns its argument, which has another Node already",
