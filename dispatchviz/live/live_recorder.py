@@ -448,8 +448,11 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
 
     def _sized(self, tensor: Any) -> None:
         """Record the sizes that a kernel has given a tensor which it made without elements."""
-        known, new = self._known.get(id(tensor)), self.facts.geometry(tensor)
-        if known is None or known.number not in self._unsized or new is None or 0 in new[0]:
+        known = self._known.get(id(tensor))
+        if known is None or known.number not in self._unsized or known() is not tensor:
+            return
+        new = self.facts.geometry(tensor)
+        if new is None or 0 in new[0]:
             return
         self._unsized.discard(known.number)
         if new != known.reported:

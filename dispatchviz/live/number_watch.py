@@ -98,6 +98,7 @@ class NumberWatch(ThreadRecorder):
         for tensor in tensors:
             if self.live_tensors.get(tensor) < 0:
                 self._returned(tensor)
+            self._sized(tensor)
         if known.effects.unwritten:
             self._unwritten.update(storage for storage in map(self._storage_of, tensors) if storage >= 0)
         elif known.effects.computes and self._unwritten:
@@ -138,6 +139,9 @@ class NumberWatch(ThreadRecorder):
     # -- reading ------------------------------------------------------------------------------------------------------
 
     def _returned(self, tensor: Any) -> int:
+        raise NotImplementedError
+
+    def _sized(self, tensor: Any) -> None:
         raise NotImplementedError
 
     def _has_new_memory(self, tensor: Any) -> bool:

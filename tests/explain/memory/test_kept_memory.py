@@ -135,6 +135,19 @@ def test_a_parameter_is_held_until_its_module_is_deleted() -> None:
     assert after == {24: "", 12: "x"}
 
 
+def test_a_variable_with_other_data_holds_the_first_memory_no_longer() -> None:
+    trace = traced("""
+    import torch
+    x = torch.ones(10, requires_grad=True)
+    y = x.exp()
+    y.data = torch.zeros(10)
+    z = 1
+    """)
+    before, after = (memory_card(trace, line(trace, at)).storages for at in (5, 6))
+    assert [kept.variable for kept in before] == ["y"]
+    assert [kept.variable for kept in after] == [""]
+
+
 def test_tensors_that_hooks_pack_do_not_count() -> None:
     trace = traced("""
     import torch

@@ -19,8 +19,8 @@ NAMED = 3
 """The number of Nodes that are named for each storage."""
 
 LIMITS = (
-    "Not seen: when a graph that does not run is freed; tensors that hooks pack; some tensors of CopySlices and of "
-    "custom Functions."
+    "Not seen: when a graph that does not run is freed; tensors that hooks pack; some tensors of CopySlices, of custom "
+    "Functions and in forward mode."
 )
 """The limits of a recording of an installed PyTorch."""
 

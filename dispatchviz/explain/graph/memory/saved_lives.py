@@ -158,12 +158,12 @@ def _packed(trace: Trace, saved: list[int]) -> tuple[set[int], dict[int, int]]:
 def _storages(trace: Trace, saved: list[int]) -> dict[int, int]:
     """Return the storage of the tensor of each saved step."""
     columns, tensors = trace.columns, trace.columns.tensors
-    wanted = {tensors[step] for step in saved}
+    wanted, created = {tensors[step] for step in saved}, columns.code(ev.TensorCreated)
     on = {
         tensor: storage
         for storage, steps in columns.of_storage.all()
         for step in steps
-        if (tensor := tensors[step]) in wanted
+        if (tensor := tensors[step]) in wanted and columns.kinds[step] == created
     }
     moved = _moves(trace, wanted)
     return {step: _storage_at(moved.get(tensors[step], ()), step, on.get(tensors[step], -1)) for step in saved}

@@ -29,8 +29,20 @@ class Span(NamedTuple):
 def spans(trace: Trace, storage: int) -> Iterator[Span]:
     """Yield the spans of the variables that name a tensor on a storage."""
     columns = trace.columns
+    moves = len(trace.steps_of(ev.GeometryChanged)) > 0
     for made in index(trace).about_storage(storage, ev.TensorCreated)[:LOOKED_AT]:
-        yield from spans_of_tensor(trace, columns.tensors[made])
+        tensor = columns.tensors[made]
+        end = _moved(trace, tensor) if moves else len(trace)
+        for span in spans_of_tensor(trace, tensor):
+            if span.begin < end:
+                yield span._replace(end=min(span.end, end))
+
+
+def _moved(trace: Trace, tensor: int) -> int:
+    """Return the step at which a tensor gets another storage (``x.data = y``), or the number of steps."""
+    events = map(trace.__getitem__, index(trace).steps_about(tensor, ev.GeometryChanged))
+    moves = (event.seq for event in events if isinstance(event, ev.GeometryChanged) and event.dtype)
+    return next(moves, len(trace))
 
 
 def spans_of_tensor(trace: Trace, tensor: int) -> Iterator[Span]:
