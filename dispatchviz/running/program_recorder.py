@@ -84,7 +84,7 @@ class ProgramRecorder(SourceRecorder):
         self.met_rank: Callable[[int], object] = id
         """A function that is called with the rank of this process in a distributed program, whenever it is seen."""
         self.engine_known: Callable[[], object] = lambda: None
-        """A function that is called when an engine that the program imports has told its facts for the header."""
+        """A function that is called when the program has imported its engine, whose facts belong in the header."""
 
     def begin_in_child(self) -> None:
         """Begin a recording of its own in a forked child, where other threads do not exist."""

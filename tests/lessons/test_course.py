@@ -16,7 +16,7 @@ COURSES = re.findall(r"^\| \w.* \| (`.*`) \| Make of `(\w+)` \|$", PAGE, re.MULT
 LESSONS = {path.stem: read_lesson(path) for path in shipped_lessons()}
 
 WORDS, LINES = 130, 30
-"""What a learner reads in a minute: words of prose, lines of a program."""
+"""The amount that a learner reads in a minute: words of prose, lines of a program."""
 
 QUESTION, STOP = 0.5, 0.25
 """The minutes for a question, and for looking at a stop."""

@@ -60,7 +60,7 @@ _PLAIN = {
 }
 
 _OURS = "function "
-"""Begins the names of our functions. No variable of the program has such a name."""
+"""Begins the names of our functions. No variable of the program has a name with a space."""
 
 
 class ExpressionError(DispatchvizError):

@@ -21,7 +21,7 @@ from dispatchviz.running.engines import MODEL
 
 @dataclass(frozen=True)
 class Found:
-    """What one program has at a stop."""
+    """The state of one program at a stop."""
 
     text: str
     """The answer, ``it happens``, or the reason why there is none."""

@@ -25,7 +25,7 @@ class AtLine(NamedTuple):
     sizes: list[int]
     """The sizes of the storages that Nodes keep, in order."""
     variables: Mapping[str, int]
-    """The size of the storage of each variable that is a tensor on such a storage."""
+    """The size of the storage of each variable that is a tensor, if a Node keeps that storage."""
 
 
 Lines = dict[tuple[int, int], AtLine]

@@ -85,7 +85,7 @@ def test_one_storage_counts_once_and_as_a_whole() -> None:
     assert {tuple(by.names) for kept in card.storages for by in kept.saved_by} >= {("other", "self"), ("result",)}
 
 
-def test_memory_that_a_variable_holds_is_told_from_memory_of_the_graph_alone() -> None:
+def test_memory_that_a_variable_holds_too_is_counted_apart() -> None:
     trace = traced("""
     import torch
     x = torch.ones(10, requires_grad=True)

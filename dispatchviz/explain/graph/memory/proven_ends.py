@@ -1,7 +1,7 @@
 """The last step at which each Node of a recording of an installed PyTorch certainly exists.
 
-Such a recording has no event for the end of a Node. A Node exists as long as a variable holds a tensor whose history
-leads to it, and while the engine runs it. After that it may exist or not.
+Recordings of an installed PyTorch have no event for the end of a Node. A Node exists as long as a variable holds a
+tensor whose history leads to it, and while the engine runs it. After that it may exist or not.
 """
 
 from __future__ import annotations

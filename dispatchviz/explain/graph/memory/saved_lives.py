@@ -1,4 +1,4 @@
-"""From when to when each Node keeps each tensor that it saved.
+"""The time for which each Node keeps each tensor that it saved.
 
 A Node drops its saved tensors when a backward pass without ``retain_graph`` has run it, or when the Node itself is
 freed. A tensor that a hook packs is not kept: the hook's result is.
