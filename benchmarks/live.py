@@ -25,6 +25,7 @@ from typing import Any
 
 from dispatchviz.core.seam import recorder
 from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.live.installed_torch import installed_torch
 from dispatchviz.live.live_recorder import LiveRecorder
 from dispatchviz.running.engines import engine_named
 
@@ -98,7 +99,7 @@ def others(torch: Any) -> dict[str, Watching]:
 
 def one_round(engine: Any) -> Times:
     """Measure each contestant once, one after the other, so that other work on the machine affects all of them."""
-    torch, watch = engine.torch, engine.recorder()
+    torch, watch = installed_torch(), engine.recorder()
     times = {AS_IT_IS: best(torch, nullcontext), MANY: best(torch, nullcontext, MANY_ADDS)}
     times |= {name: best(torch, watching) for name, watching in others(torch).items()}
     begin = time.process_time()
@@ -122,7 +123,7 @@ def main() -> int:
     except DispatchvizError as error:
         print(error)
         return 0
-    program(engine.torch)
+    program(installed_torch())
     rounds = [one_round(engine) for _ in range(ROUNDS)]
     for name in rounds[0]:
         milliseconds = median(times[name] for times in rounds)

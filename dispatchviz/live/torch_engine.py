@@ -41,6 +41,7 @@ from dispatchviz.live.watched_formatting import formatting_followed
 from dispatchviz.live.watched_registrations import registrations_followed
 from dispatchviz.running.engine_choice.installed_release import installed_release
 from dispatchviz.running.held_tensors import TENSOR_CLASSES
+from dispatchviz.running.process.finalizers import left_to_process
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.trace_file import KeptTables
@@ -136,6 +137,7 @@ class TorchEngine:
         """Watch PyTorch, which the program has just imported, unless it is another module of that name."""
         if is_pytorch(module):
             self.torch = installed_torch()
+            left_to_process("torch")  # among them those that take PyTorch's own kernels out
             watched.enter_context(self._watched(watch))
             watch.engine_known()
 

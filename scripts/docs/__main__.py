@@ -25,11 +25,11 @@ READ_OFF = {
 
 def main(asked: list[str]) -> None:
     """Write the pages."""
+    if not asked:
+        pictures.write()  # before a command chooses the device behind cuda
     for path, text in READ_OFF.items():
         if not asked or path in map(Path.absolute, map(Path, asked)):
             path.write_text(text(), "utf-8")
-    if not asked:
-        pictures.write()
     for path in (path for path in map(Path, asked) if path.absolute() not in READ_OFF) if asked else pages():
         written = path.read_text("utf-8")
         try:

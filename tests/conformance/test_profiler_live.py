@@ -83,7 +83,8 @@ REASONS = {
         softmax_backward_tangent tangent_of_view_as_real tangent_of_conj tangent_of_view_as_complex
         write_to_conj_tangent complex_g_mul_ complex_g_double complex_g_muls dual_level_as_decorator
         fft_forward_mode copying_tensors set_says_no pinned_and_shared saving_and_loading
-        torch_function_subclass_is_not_copied_deeply asserting_closeness limits_of_dtypes refused_constructions
+        torch_function_subclass_is_not_copied_deeply asserting_closeness asserting_closeness_of_two_dtypes
+        limits_of_dtypes refused_constructions
         embedding_bag_module module_reprs resized_bytes_at_edges gradcheck_of_exp gradgradcheck_of_product
         gradcheck_fast gradcheck_forward encoder_takes_padding_out distribution_parameter_mistakes
         anomaly_of_second_order grads_batched forward_of_layer_norm_backward forward_of_batch_norm_backward

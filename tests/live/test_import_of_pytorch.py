@@ -95,7 +95,24 @@ def test_failing_import_shows_only_frames_of_the_program(tmp_path: Path) -> None
     assert (status, output) == plain[:2]
     assert plain[2] in errors
     assert f"{file}:1: UserWarning: careful" in errors
-    assert [trace[step].message for step in trace.steps_of(ev.ProgramRaised)] == ["No module named 'not_there'"]
+    assert [one.message for one in trace if isinstance(one, ev.ProgramRaised)] == ["No module named 'not_there'"]
+
+
+TWICE = """\
+from dispatchviz.running import program
+from dispatchviz.running.engines import engine_named
+traces = [program.run({file!r}, engine=engine_named("torch")).trace for _ in range(2)]
+import torch
+print(len({{len(trace) for trace in traces}}), torch.ops.prims.sum.default)
+"""
+
+
+def test_pytorch_is_whole_after_the_program_that_imported_it(tmp_path: Path) -> None:
+    """PyTorch registers kernels of its own in Python. They stay until the process ends."""
+    file, twice = tmp_path / "steps.py", tmp_path / "twice.py"
+    file.write_text("import torch\ntorch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1)\n")
+    twice.write_text(TWICE.format(file=str(file)))
+    assert run(twice, PYTHONPATH=str(Path(__file__).parents[2])) == (0, "1 prims.sum.default\n", "")
 
 
 def test_program_without_pytorch_is_recorded(tmp_path: Path) -> None:

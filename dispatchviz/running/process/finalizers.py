@@ -6,6 +6,7 @@ run then, and no others.
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -24,6 +25,12 @@ class _Registry(dict[Any, Any]):
         super().__init__()
         self._outer = outer
 
+    def leave(self, package: str) -> None:
+        """Leave the finalizers of a package's functions to the process."""
+        for key, info in list(self.items()):
+            if info.func.__module__.partition(".")[0] == package:
+                self._outer[key] = super().pop(key)
+
     def __contains__(self, key: object) -> bool:
         return super().__contains__(key) or key in self._outer
 
@@ -32,6 +39,13 @@ class _Registry(dict[Any, Any]):
 
     def pop(self, key: Any, *default: Any) -> Any:
         return super().pop(key) if super().__contains__(key) else self._outer.pop(key, *default)
+
+
+def left_to_process(package: str) -> None:
+    """Leave the finalizers that a package has registered so far to the process, which uses it after the program."""
+    registry = getattr(finalize, "_registry", None)
+    if isinstance(registry, _Registry):
+        registry.leave(package)
 
 
 @contextmanager
@@ -43,6 +57,9 @@ def finalizers_apart() -> Iterator[None]:
         yield
     finally:
         _set(kept)
+        if kept["_registry"] and not kept["_registered_with_atexit"]:
+            atexit.register(finalize._exitfunc)  # type: ignore[attr-defined]
+            _set({"_registered_with_atexit": True})
 
 
 def _set(state: dict[str, Any]) -> None:

@@ -95,7 +95,9 @@ def _edges(trace: Trace, width: int) -> list[int]:
 
 
 def _course(trace: Trace, at: int, card: MemoryCard, width: int) -> Iterator[Line]:
-    """Yield the memory over all steps as bars, and a mark below the bar of the step."""
+    """Yield the memory over all steps as bars, and a mark below the bar of the step. The bars lead to the last step, so
+    that an open question hides them.
+    """
     edges = _edges(trace, width)
     if not card.peak or len(edges) <= FEWEST:
         return
@@ -103,7 +105,8 @@ def _course(trace: Trace, at: int, card: MemoryCard, width: int) -> Iterator[Lin
     most = [total.most(*pair) for pair in pairwise(edges)]
     bars = "".join(BARS[-(-value * highest // card.peak)] for value in most)
     top = place_of(trace, card.peak_at.step, width)
-    yield line(MARGIN, (bars[:top], "tensor"), (bars[top], "warning"), (bars[top + 1 :], "tensor"), cut=True)
+    spans = (bars[:top], "tensor"), (bars[top], "warning"), (bars[top + 1 :], "tensor")
+    yield line(MARGIN, *spans, cut=True, goto=len(trace) - 1)
     yield line(MARGIN + " " * place_of(trace, at, width), ("▲", "focus"), cut=True)
 
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from dispatchviz.core.record.events.graph_events import NoNodeReason
 
 _PYTHON = KEY_BITS[DispatchKey.Python]
+_FUNCTIONALIZE = KEY_BITS[DispatchKey.Functionalize]
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -278,8 +279,9 @@ def shallow_copy_and_detach(tensor: Tensor, version: VersionCounter) -> Tensor:
     """Return another tensor on the same memory and of the same geometry, without history.
 
     No operator is called, except that a dispatch mode or the tensor's class, if any, gets a call of ``aten::detach``.
+    A mode does not see the copy of a functional tensor (``FunctionalTensorWrapper::shallow_copy_and_detach_core``).
     """
-    if thread.state.modes or tensor._ks & _PYTHON:
+    if tensor._ks & _PYTHON or (thread.state.modes and not tensor._ks & _FUNCTIONALIZE):
         detached = torch_dispatch.detach(tensor)
         if detached is not None:
             detached._version_counter = version
