@@ -38,6 +38,7 @@ class Export(click.Command):
         if any(word.partition("=")[0] == "--gallery" for word in takewhile(lambda word: word != "--", args)):
             from dispatchviz.cli.gallery_command import gallery_command
 
+            args = ["--help"] if {"-h", "--help"} & {*args} else args
             return gallery_command.make_context(info_name, args, parent, **extra)
         return super().make_context(info_name, args, parent, **extra)
 

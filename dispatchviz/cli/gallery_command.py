@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, NamedTuple
@@ -44,7 +44,7 @@ def gallery_command(
     folder: Path, lessons: bool, engine: RequestedEngine | None, cuda: str, sources: tuple[str, ...]
 ) -> int:
     """Write a folder of interactive pages, listed by its index.html: your programs, traces and lessons, and the lessons
-    that ship with dispatchviz.
+    that ship with dispatchviz. With --no-lessons, name those that you want.
 
     The folder works from a file and on any static host. Only pages of dispatchviz are overwritten.
 
@@ -52,14 +52,22 @@ def gallery_command(
     Examples:
       dispatchviz export --gallery site
       dispatchviz export --gallery site train.py run.dvtrace my_lesson.py
+      dispatchviz export --gallery site --no-lessons my_lesson.py engine no_gradient
     """
+    from dispatchviz.cli.input_source import trace_in
     from dispatchviz.foundation.terminal_output import print_lines
-    from dispatchviz.lessons.catalog import misconceptions, shipped_lessons
+    from dispatchviz.lessons.catalog import all_lessons, misconceptions, shipped_lessons
     from dispatchviz.outputs.gallery.index_page import BEGINS, Group, index_page
     from dispatchviz.outputs.written_files import check_place, write_bytes, writing
+    from dispatchviz.running.program_source import read_source
 
+    known = {path.stem: path for path in all_lessons(None)}
+    chosen = [known[source] for source in sources if _is_name(source, known)]
     own = [Path(source) for source in sources if _is_lesson(source)]
-    programs = [source for source in dict.fromkeys(sources) if not _is_lesson(source)]
+    programs = [one for one in dict.fromkeys(sources) if not (_is_lesson(one) or _is_name(one, known))]
+    for source in programs:
+        if trace_in(source) is None:
+            read_source(source)  # a missing file is reported before anything is written
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     check_place(str(folder / LIST), "list of a gallery", BEGINS.search)
@@ -67,7 +75,7 @@ def gallery_command(
     groups = (
         Group("Programs", "", [entry for entry, _ in written]),
         Group("Your lessons", "", [*_lessons(own, folder, OWN)]),
-        Group("Lessons", COURSE, [*_lessons(shipped_lessons() if lessons else (), folder, LESSONS)]),
+        Group("Lessons", COURSE, [*_lessons(shipped_lessons() if lessons else chosen, folder, LESSONS)]),
         Group("Misconceptions", BELIEFS, [*_lessons(misconceptions() if lessons else (), folder, MISCONCEPTIONS)]),
     )
     write_bytes(folder / LIST, index_page([group for group in groups if group.entries]))
@@ -83,6 +91,11 @@ def _is_lesson(source: str) -> bool:
     from dispatchviz.lessons.catalog import has_marks
 
     return source.endswith(".py") and Path(source).is_file() and has_marks(Path(source))
+
+
+def _is_name(source: str, known: Mapping[str, Path]) -> bool:
+    """Return whether a source is the name of a lesson that ships with dispatchviz."""
+    return source in known and not Path(source).exists()
 
 
 def _programs(sources: Sequence[str], wanted: Wanted) -> Iterator[tuple[Entry, int]]:

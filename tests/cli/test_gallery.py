@@ -61,6 +61,16 @@ def test_folder_has_a_page_of_each_source_and_a_list(tmp_path: Path, sources: li
     assert "http" not in text.replace("http-equiv", "")
 
 
+def test_chosen_lessons_are_written_by_name(tmp_path: Path) -> None:
+    assert dispatchviz("export", "--gallery", tmp_path / "site", "--no-lessons", "engine", cwd=tmp_path).status == 0
+    assert list(links(tmp_path / "site" / "index.html")) == ["lessons/engine.html"]
+
+
+def test_missing_source_is_reported_before_anything_is_written(tmp_path: Path) -> None:
+    assert "cannot read no_such.py" in refused("export", "--gallery", tmp_path / "site", FORUM, "no_such.py")
+    assert not (tmp_path / "site").exists()
+
+
 def test_other_files_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("mine")
     assert "is not a list of a gallery" in refused("export", "--gallery", tmp_path, "--no-lessons", FORUM)
@@ -68,7 +78,7 @@ def test_other_files_are_not_overwritten(tmp_path: Path) -> None:
 
 
 def test_help_of_the_gallery_is_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["export", "--gallery", "site", "--help"]) == 0
+    assert main(["export", "--gallery", "--help"]) == 0
     assert "--no-lessons" in capsys.readouterr().out
     assert main(["export", "--help"]) == 0
     assert "--gallery FOLDER" in capsys.readouterr().out

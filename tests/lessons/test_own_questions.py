@@ -292,7 +292,7 @@ def test_unknown_directive_does_not_open(tmp_path: Path) -> None:
 
 
 SAME = [("[4, 4]", "[4.0,4.]"), ("(2, 2)", "[2, 2]"), ("True", "yes"), ("'CPU'", "cpu"), ("0.50", "0.5"),
-        ("10", "10.00"), ("tensor([1., 2.])", "[1, 2]"), ("torch.Size([2])", "[2]")]  # fmt: skip
+        ("10", "10.00"), ("tensor([1., 2.])", "[1, 2]"), ("torch.Size([2])", "[2]"), ("4, 24", "[4, 24]")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("typed", "right"), SAME)

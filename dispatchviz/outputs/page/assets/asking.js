@@ -95,7 +95,7 @@ function typedAnswer(asked) {
 /** A text without the differences that do not count, as `typed_answers.py` makes it. */
 function normal(typed) {
   const plain = typed.toLowerCase().replace(/[\s'"`]/g, "").replaceAll("(", "[").replaceAll(")", "]")
-    .replace(/^(?:torch\.size|tensor)\[(.*)\]$/, "$1").replace(/(\.\d*?)0+(?!\d)/g, "$1").replace(/\.(?!\w)/g, "");
+    .replace(/^(?:torch\.size|tensor)?\[+(.*?)\]+$/, "$1").replace(/(\.\d*?)0+(?!\d)/g, "$1").replace(/\.(?!\w)/g, "");
   return { true: "yes", false: "no" }[plain] ?? plain;
 }
 
