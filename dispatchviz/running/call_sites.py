@@ -59,18 +59,6 @@ def user_locations(frame: FrameType | None, base: Base) -> CodeLocations:
     return tuple(found[::-1])
 
 
-def raising_locations(traceback: TracebackType | None, base: Base) -> CodeLocations:
-    """Return the places of the user's frames through which an exception passed, and of their callers up to the base."""
-    if traceback is None:
-        return ()
-    found, callers = [], user_locations(traceback.tb_frame.f_back, base)
-    while traceback is not None:
-        if is_users(traceback.tb_frame.f_code):
-            found.append((traceback.tb_frame.f_code, traceback.tb_lasti))
-        traceback = traceback.tb_next
-    return (*callers, *found)
-
-
 Way = tuple[tuple[CodeType, int], ...]
 """The waiting frames, innermost first: code and instruction of each, both the user's and others'."""
 

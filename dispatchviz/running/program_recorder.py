@@ -28,7 +28,6 @@ from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.running.call_sites import (
     Way,
     is_users,
-    raising_locations,
     same_way,
     scope_of,
     shown_file,
@@ -293,9 +292,6 @@ class ProgramRecorder(SourceRecorder):
         """Record that an exception leaves the program, as the last event. Return the user's file and line where it was
         raised.
         """
-        locations = raising_locations(error.__traceback__, self.base)
-        if locations and locations[-1][0].co_filename in self.announced:
-            self.note(("frame_resumed", locations))  # a function that the line called may have had the last line
         file, line = user_location(error.__traceback__)
         shown = self._shown(file)
         self.program_raised(error, shown, line, traceback)

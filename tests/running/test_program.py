@@ -194,16 +194,6 @@ def test_an_exception_ends_the_trace() -> None:
     assert (last.exception, last.message, last.file, last.line) == ("RuntimeError", text, "p.py", 3)
 
 
-def test_error_in_a_call_is_on_its_line_after_the_lines_of_a_function() -> None:
-    outcome = _run("def f():\n    return 'x'\nint(f())\n")
-    last = outcome.trace[-1]
-    assert isinstance(last, ProgramRaised)
-    assert last.parent is not None
-    line = outcome.trace[last.parent]
-    assert isinstance(line, SourceLine)
-    assert (line.line, line.resumed) == (3, True)
-
-
 def test_ctrl_c_keeps_what_was_recorded() -> None:
     outcome = _run("import torch\nx = torch.ones(2)\nraise KeyboardInterrupt\n")
     assert (outcome.status, outcome.error_message) == (130, "p.py, line 3: interrupted")

@@ -115,12 +115,11 @@ class PythonBuilder(BuilderBase):
         """Append an exception that left the program. Every open event except its line ends, since an interrupt is
         raised anywhere.
         """
+        self.moved = False  # it stays with the line that raised it
         if self._failed_after == len(self.events):
             self.open = self._failed_on
-        moved, self.moved = self.moved, False
         self.all_written()
         self.open = self._enclosing_line()
-        self.moved = moved
         self._event(ev.ProgramRaised, kind, message, file, line, traceback)
 
     def _enclosing_line(self) -> int | None:
