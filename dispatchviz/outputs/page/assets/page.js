@@ -59,11 +59,8 @@ function begin() {
   S.marks = linkedMarks();
   if (linkedStep() >= 0) S.at = linkedStep();
   else S.isFirst = !D.lesson;
-  const asked = new URLSearchParams(location.search);
-  S.presenting = asked.has("present");
-  S.embedded = asked.has("embed");
-  document.body.classList.toggle("embedded", S.embedded);
-  element("whole").hidden = !S.embedded;
+  S.presenting = location.search.includes("present");
+  S.embedded = document.body.classList.toggle("embedded", location.search.includes("embed"));
 }
 
 function open() {
