@@ -82,7 +82,7 @@ SPECIAL, PLAIN = b"<>&{}`", b"/,.:[]"
 def _asset(name: str) -> str:
     text = (files("dispatchviz.outputs.page") / "assets" / name).read_text("utf-8")
     if name.endswith(".html"):
-        return text
+        return text.replace(">\n<", "><")  # the elements are blocks, or in flex containers
     return (AROUND_SIGNS if name.endswith(".css") else AFTER_SIGNS).sub(r"\1", _lean(text))
 
 
