@@ -119,6 +119,7 @@ AS_IT_IS, DEBUG_MODE, MANY, PUT = "as it is", "DebugMode", "10 times as many", "
 def main() -> int:
     """Print a row for each contestant. Without PyTorch, say so."""
     try:
+        installed_torch()  # an engine that is made earlier waits until a program imports it
         engine: Any = engine_named("torch")
     except DispatchvizError as error:
         print(error)
