@@ -29,7 +29,7 @@ from dispatchviz.tui.questions.typed_questions import FilterQuestion, SearchQues
 from dispatchviz.tui.screens.marks_screen import mark_rows
 from dispatchviz.tui.screens.places_screen import place_rows
 from dispatchviz.views.cursor.cursor import Cursor
-from dispatchviz.views.layout.pane_layout import ENGINE, OUTPUT
+from dispatchviz.views.layout.pane_layout import ENGINE, OUTPUT, SOURCE
 from dispatchviz.views.panes.pane_list import PANES, rows_of
 from dispatchviz.views.panes.pane_rows import PaneRows
 from dispatchviz.views.panes.step_rows import step_row
@@ -275,3 +275,8 @@ def test_hand_out_has_answers_on_their_own_page(path: str) -> None:
         if place.asks and place.passage.text:
             assert place.passage.text not in "".join(pages[:-1])
             assert place.passage.text in answers
+
+
+def test_source_of_a_lesson_begins_with_its_first_line_of_code() -> None:
+    rows = [row.plain for row in rows_of(PANES[SOURCE][1])(guide("alias_keys").trace, 0, 80)]
+    assert rows[1].split() == ["▶", "8", "import", "torch"]

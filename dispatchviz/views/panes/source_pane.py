@@ -43,9 +43,14 @@ def _program(view: SourceView, narrow: bool) -> list[Line]:
     if not view.lines:
         return [_head(view.file, view.line)] if view.file else []
     around = AROUND if narrow else FAR
-    first, last = max(1, view.line - around), min(len(view.lines), view.line + around)
+    first, last = max(_first_written(view.lines), view.line - around), min(len(view.lines), view.line + around)
     code = highlighted(_cut(view.lines))[first - 1 : last]
     return [_head(view.file, view.line), *_numbered(code, first, view.line, 0 if narrow else view.line)]
+
+
+def _first_written(lines: tuple[str, ...]) -> int:
+    """Return the number of the first line that is not blank. A lesson begins with blank lines in place of its prose."""
+    return next((number for number, text in enumerate(lines, 1) if text.strip()), 1)
 
 
 @lru_cache(maxsize=16)
