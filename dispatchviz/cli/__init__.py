@@ -52,6 +52,10 @@ def _run_and_end(argv: Sequence[str] | None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
+    if argv is None:
+        from dispatchviz.foundation.garbage_collection import collect_rarely
+
+        collect_rarely()
     try:
         if opens_home(arguments := list(sys.argv[1:] if argv is None else argv)):
             from dispatchviz.cli.home import run_home

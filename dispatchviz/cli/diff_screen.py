@@ -12,7 +12,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.difference_sentences import Run
 from dispatchviz.explain.comparison.divergences import Comparison
 from dispatchviz.explain.comparison.seen_by_both import SeenByBoth
-from dispatchviz.foundation.garbage_collection import collector_waits
+from dispatchviz.foundation.garbage_collection import collect_rarely
 from dispatchviz.tui.comparison.two_runs import Side, TwoRuns
 
 
@@ -45,8 +45,8 @@ def two(found: Comparison, sides: Sequence[Side], words: Sequence[str], machine:
 
 def show(choices: Sequence[TwoRuns]) -> None:
     """Open the screen until its reader goes back."""
-    with collector_waits():
-        from dispatchviz.tui.app import show as open_stepper
-        from dispatchviz.tui.comparison.comparison_app import show as open_screen
+    collect_rarely()
+    from dispatchviz.tui.app import show as open_stepper
+    from dispatchviz.tui.comparison.comparison_app import show as open_screen
 
     open_screen(choices, open_stepper)

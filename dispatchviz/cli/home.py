@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dispatchviz.cli.trace_folders import kept_files, places
 from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal
-from dispatchviz.foundation.garbage_collection import collector_waits
+from dispatchviz.foundation.garbage_collection import collect_rarely
 from dispatchviz.foundation.shipped_examples import FOLDER, examples, is_lesson, located
 from dispatchviz.tui.home.home_list import QUESTIONS, TRACE, Entry, Home, program_entries
 from dispatchviz.tui.home.home_replies import Chosen
@@ -23,8 +23,8 @@ from dispatchviz.views.text.console import Console
 
 def run_home() -> int:
     """Open the home screen until its reader quits. Raise EndedBySignal if a signal ends it."""
-    with collector_waits():
-        import dispatchviz.tui.home.home_app  # noqa: F401
+    collect_rarely()
+    import dispatchviz.tui.home.home_app  # noqa: F401
 
     home = Home(program_entries(examples()), _traces(), QUESTIONS).goto(0).noted(FIRST)
     if wrong := use_from_environment():

@@ -11,7 +11,7 @@ from dispatchviz.explain.comparison.ranks.lanes import Lanes, lanes
 from dispatchviz.explain.comparison.ranks.member import Member, in_order
 from dispatchviz.explain.comparison.ranks.mismatches import mismatches
 from dispatchviz.foundation.errors import DispatchvizError
-from dispatchviz.foundation.garbage_collection import collector_waits
+from dispatchviz.foundation.garbage_collection import collect_rarely
 from dispatchviz.foundation.terminal_output import complain
 from dispatchviz.outputs.trace_files import TRACES
 from dispatchviz.running.program_source import Script
@@ -54,9 +54,9 @@ def show_lanes(files: Sequence[str], plain: bool, pager: bool) -> None:
     """Open the screen with a lane for each process. If it cannot open, or if ``plain`` is true, print the lanes."""
     why_not = can_run()
     if why_not is None and not plain:
-        with collector_waits():
-            from dispatchviz.tui.app import show as open_stepper
-            from dispatchviz.tui.lanes.lanes_app import show as open_screen
+        collect_rarely()
+        from dispatchviz.tui.app import show as open_stepper
+        from dispatchviz.tui.lanes.lanes_app import show as open_screen
 
         open_screen(lanes_of(files), open_stepper)
         return

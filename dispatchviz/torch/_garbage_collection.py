@@ -8,14 +8,15 @@ collected, though rarely.
 from __future__ import annotations
 
 import gc
+import sys
 
 from dispatchviz.foundation.garbage_collection import OBJECTS
 
 _before = gc.get_threshold()
-_YOUNG = 60_000
-"""The number of objects up to which a process counts as new: twice as many as an import of NumPy creates."""
+_YOUNG = 500
+"""The number of modules up to which a process counts as new: twice as many as an import of NumPy loads."""
 
-_is_young = len(gc.get_objects()) < _YOUNG
+_is_young = len(sys.modules) < _YOUNG
 
 if _before[0]:  # zero: the program wants no collections at all
     gc.set_threshold(OBJECTS, *_before[1:])
@@ -23,6 +24,6 @@ if _before[0]:  # zero: the program wants no collections at all
 
 def restore() -> None:
     """Restore the thresholds that were set before."""
-    gc.set_threshold(*_before)
     if _is_young:
         gc.freeze()
+    gc.set_threshold(*_before)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
-from dispatchviz.foundation.garbage_collection import collector_waits
+from dispatchviz.foundation.garbage_collection import collect_rarely
 from dispatchviz.foundation.terminal_output import complain
 from dispatchviz.tui.terminal.support import can_run
 from dispatchviz.views.keymap import QUITS, Leaving
@@ -32,8 +32,8 @@ def show(
     """
     why_not = can_run()
     if why_not is None and not plain:
-        with collector_waits():
-            from dispatchviz.tui.app import show as open_stepper
+        collect_rarely()
+        from dispatchviz.tui.app import show as open_stepper
 
         open_stepper(trace, step, file, run_arguments, followed, leaving)
         return

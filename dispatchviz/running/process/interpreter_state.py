@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from dispatchviz.foundation.garbage_collection import collect_as_usual
+
 _HOOKS = ("stdin", "stdout", "stderr", "excepthook", "displayhook", "unraisablehook", "breakpointhook")
 
 DEPTH_OF_THE_MACHINE = 100
@@ -85,6 +87,7 @@ def _folder() -> str:
 
 @contextmanager
 def _collector_put_back() -> Iterator[None]:
+    collect_as_usual()
     enabled, thresholds = gc.isenabled(), gc.get_threshold()
     try:
         yield

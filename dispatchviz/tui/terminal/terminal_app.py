@@ -25,6 +25,7 @@ from textual.theme import Theme, ThemeProvider
 from textual.widget import AwaitMount
 from textual.worker import WorkerFailed
 
+from dispatchviz.foundation.garbage_collection import collect_as_usual
 from dispatchviz.tui.terminal import support
 from dispatchviz.tui.terminal.ending import StepperError, ended_by_signals, failure
 from dispatchviz.tui.terminal.kept_theme import read_theme, write_theme
@@ -244,6 +245,7 @@ class TerminalApp(App[Result]):
 
     async def on_ready(self) -> None:
         """Handle the keys that were typed before the first screen was complete, before all later ones."""
+        collect_as_usual()
         for event in self._keys.release():
             await self.on_event(event)
 
@@ -280,8 +282,11 @@ def run_to_its_end(app: TerminalApp[Any]) -> None:
     app.use_kept_theme()
     app.type_first(_typed_ahead)
     _typed_ahead.clear()
-    with ended_by_signals(app.end_soon):
-        app.run()
+    try:
+        with ended_by_signals(app.end_soon):
+            app.run()
+    finally:
+        collect_as_usual()
     if app.failed is not None:
         raise app.failed
     _typed_ahead.extend(app.typed_behind())

@@ -26,27 +26,16 @@ def _tensors(args: tuple[Any, ...]) -> Iterator[Tensor]:
 
 
 def _redispatch(name: str) -> Callable[..., Any]:
-    operator: Any = getattr(ops, name.replace(".", "_"))
-    kernel = _in_place(name, operator) if name.partition(".")[0].endswith("_") else _functional(name, operator)
-    kernel.__name__ = kernel.__qualname__ = operator.__name__
-    return kernel
+    """Return the kernel of an operator. Its class is looked up in a call, since most programs call none of these."""
+    guard = AutoDispatchBelowAutograd if name.partition(".")[0].endswith("_") else AutoDispatchBelowADInplaceOrView
+    class_name = name.replace(".", "_")
 
-
-def _in_place(name: str, operator: Any) -> Callable[..., Any]:
     def kernel(ks: int, *args: Any) -> Any:
         _check_no_gradient(name, args)
-        with AutoDispatchBelowAutograd():
-            return operator.redispatch(ks & after_autograd_keyset, *args)
+        with guard():
+            return getattr(ops, class_name).redispatch(ks & after_autograd_keyset, *args)
 
-    return kernel
-
-
-def _functional(name: str, operator: Any) -> Callable[..., Any]:
-    def kernel(ks: int, *args: Any) -> Any:
-        _check_no_gradient(name, args)
-        with AutoDispatchBelowADInplaceOrView():
-            return operator.redispatch(ks & after_autograd_keyset, *args)
-
+    kernel.__name__ = kernel.__qualname__ = class_name
     return kernel
 
 

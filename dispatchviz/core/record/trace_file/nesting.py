@@ -117,7 +117,8 @@ def _carried(
     there = there[is_line[there]]
     last_line[parents[there]] = there
     both = np.concatenate((last_child[kept], last_line[kept]))
-    return np.unique(np.concatenate((kept, both[both != NONE])))
+    carried = np.sort(np.concatenate((kept, both[both != NONE])))
+    return carried[np.diff(carried, prepend=NONE) > 0]  # np.unique would import numpy.ma
 
 
 def _depths(parents: Column) -> Column:

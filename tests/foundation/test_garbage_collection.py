@@ -1,0 +1,51 @@
+"""The thresholds of the garbage collector around imports, screens and programs."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from dispatchviz.foundation.garbage_collection import OBJECTS, collect_as_usual, collect_rarely, collector_waits
+from dispatchviz.running.process.interpreter_state import put_back_afterwards
+
+USUAL = (701, 11, 12)
+
+
+@pytest.fixture(autouse=True)
+def _thresholds() -> Iterator[None]:
+    before = gc.get_threshold()
+    gc.set_threshold(*USUAL)
+    yield
+    collect_as_usual()
+    gc.unfreeze()
+    gc.set_threshold(*before)
+
+
+def test_thresholds_are_restored_after_a_block() -> None:
+    with collector_waits():
+        assert gc.get_threshold() == (OBJECTS, *USUAL[1:])
+    assert gc.get_threshold() == USUAL
+
+
+def test_program_has_the_thresholds_from_before_the_command() -> None:
+    collect_rarely()
+    assert gc.get_threshold() == (OBJECTS, *USUAL[1:])
+    with put_back_afterwards():
+        assert gc.get_threshold() == USUAL
+        assert gc.get_freeze_count()
+    assert gc.get_threshold() == USUAL
+
+
+def test_two_requests_for_few_collections_end_together() -> None:
+    collect_rarely()
+    collect_rarely()
+    collect_as_usual()
+    assert gc.get_threshold() == USUAL
+
+
+def test_nothing_is_exempt_without_a_request() -> None:
+    gc.unfreeze()
+    collect_as_usual()
+    assert not gc.get_freeze_count()
