@@ -14,6 +14,7 @@ from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.builders.builder_base import reads_note
+from dispatchviz.core.record.builders.cell_text import CellTexts
 from dispatchviz.live.local_sets import guard_name
 from dispatchviz.running.user_lines import ProgramEventBuilder
 
@@ -75,6 +76,11 @@ class LiveEventBuilder(ProgramEventBuilder):
         """Topological numbers of Nodes by their numbers; that of an AccumulateGrad is 0. This is an array, because no
         event says when a Node is freed.
         """
+
+    @staticmethod
+    def texts_of_cells() -> CellTexts:
+        """Return no texts yet, since each recording has cells of its own."""
+        return CellTexts()
 
     # -- kernels ------------------------------------------------------------------------------------------------------
 

@@ -19,6 +19,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from enum import Flag, auto
+from functools import reduce
+from operator import or_
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -53,6 +55,9 @@ NEW_PROCESS: Counts = {Mode.NAN_CHECK: 1}
 """The counts of a new process."""
 
 
+Implementation = tuple[type | ModuleType, str, Callable[..., Any]]
+
+
 class HotFunction(NamedTuple):
     """One row of the table."""
 
@@ -64,14 +69,18 @@ class HotFunction(NamedTuple):
     @property
     def relevant(self) -> Mode:
         """The modes that change this function."""
-        modes = NO_MODE
-        for mode in self.implementations:
-            modes |= mode
-        return modes
+        return reduce(or_, self.implementations, NO_MODE)
 
-    def install(self, active: Mode) -> None:
-        """Give the owner the implementation for a set of modes."""
-        setattr(self.owner, self.name, self.implementations[active & self.relevant])
+    def implementation(self, active: Mode) -> Implementation:
+        """Return the owner, the name, and the function that the owner has in a set of modes."""
+        return self.owner, self.name, self.implementations[active & self.relevant]
+
+
+class Effects(NamedTuple):
+    """The effects of a change of modes. They are cached, since each test may record and so change them twice."""
+
+    implementations: tuple[Implementation, ...]
+    actions: tuple[Callable[[], None], ...]
 
 
 class ProcessModes:
@@ -85,6 +94,8 @@ class ProcessModes:
         """True if ``Mode.THREADS`` is on. It is a plain attribute, since the engine reads it at every Node."""
         self.table: list[HotFunction] = []
         self._dependents: list[tuple[Mode, Callable[[], None]]] = []
+        self._effects: dict[tuple[Mode, Mode], Effects] = {}
+        """The effects of the changes so far, by the changed and the active modes."""
         self._changing = threading.RLock()
 
     # -- functions and actions that depend on modes -------------------------------------------------------------------
@@ -101,11 +112,13 @@ class ProcessModes:
         if any(other.owner is owner and other.name == name for other in self.table):
             raise ValueError(f"{owner.__name__}.{name} is in the table already")
         self.table.append(row)
-        row.install(self.active)
+        self._effects.clear()
+        setattr(*row.implementation(self.active))
 
     def when_changed(self, modes: Mode, action: Callable[[], None]) -> None:
         """Call ``action`` after one of ``modes`` has changed, since values derived from it are no longer valid."""
         self._dependents.append((modes, action))
+        self._effects.clear()
 
     # -- changes ------------------------------------------------------------------------------------------------------
 
@@ -155,12 +168,19 @@ class ProcessModes:
 
     def _install(self, changed: Mode) -> None:
         self.several_threads = bool(self.active & Mode.THREADS)
-        for row in self.table:
-            if row.relevant & changed:
-                row.install(self.active)
-        for modes, action in self._dependents:
-            if modes & changed:
-                action()
+        effects = self._effects.get((changed, self.active))
+        if effects is None:
+            effects = self._effects[changed, self.active] = self._effects_of(changed)
+        for implementation in effects.implementations:
+            setattr(*implementation)
+        for action in effects.actions:
+            action()
+
+    def _effects_of(self, changed: Mode) -> Effects:
+        return Effects(
+            tuple(row.implementation(self.active) for row in self.table if row.relevant & changed),
+            tuple(action for modes, action in self._dependents if modes & changed),
+        )
 
 
 process_modes = ProcessModes()

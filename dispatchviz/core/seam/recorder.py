@@ -110,6 +110,20 @@ def resume(recorder: Recorder) -> bool:
     return listening is recorder
 
 
+registrations = 0
+"""The number of changes of registrations in this process."""
+
+
+def registrations_change() -> None:
+    """Count a change of registrations, and let the recorder read its notes while they are valid. Call this before the
+    change.
+    """
+    global registrations
+    registrations += 1
+    if active is not None:
+        active.registrations_change()
+
+
 @contextmanager
 def paused() -> Iterator[None]:
     """Pause the recorder in the block."""

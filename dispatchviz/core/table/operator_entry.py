@@ -220,13 +220,13 @@ class OperatorEntry:
 
     def register(self, key: DispatchKey, kernel: Kernel, catch_all: bool = False) -> None:
         """Put a kernel in front of the others of a key, and recompute the cells that PyTorch recomputes."""
-        _settle()
+        recorder.registrations_change()
         self.registrations.setdefault(key, []).insert(0, kernel)
         self._recompute(RUNTIME_KEYS if catch_all else affected_by(key))
 
     def deregister(self, key: DispatchKey, kernel: Kernel) -> None:
         """Remove a kernel, active or not."""
-        _settle()
+        recorder.registrations_change()
         kernels = self.registrations[key]
         kernels.remove(kernel)
         if not kernels:
@@ -419,12 +419,6 @@ AMBIGUOUS_NAME = "ambiguous_autogradother"
 def dotted(name: str) -> str:
     """The name with a dot, ``aten::sum.``: PyTorch's errors print the dot even before an empty overload."""
     return name if "." in name else f"{name}."
-
-
-def _settle() -> None:
-    """Let the recorder resolve its notes while the registrations that they refer to are still in force."""
-    if recorder.active is not None:
-        recorder.active.registrations_change()
 
 
 class _Filled(dict[int, T]):

@@ -122,8 +122,7 @@ class Registry:
         """Set or remove a backend fallback. Every operator recomputes that entry, and operators created later use
         it.
         """
-        if recorder.active is not None:
-            recorder.active.registrations_change()
+        recorder.registrations_change()
         if kernel is None:
             self.fallbacks.pop(key, None)
         else:
@@ -132,8 +131,7 @@ class Registry:
 
     def set_fallbacks(self, kernels: Mapping[DispatchKey, Kernel]) -> None:
         """Set several backend fallbacks in one pass over the operators."""
-        if recorder.active is not None:
-            recorder.active.registrations_change()
+        recorder.registrations_change()
         self.fallbacks.update(kernels)
         self._recompute(kernels)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.builders.builder_base import reads_note
-from dispatchviz.core.record.builders.cell_text import CellText, CellTexts, key_name
+from dispatchviz.core.record.builders.cell_text import CellText, CellTexts, key_name, texts_of_process
 from dispatchviz.core.record.builders.python_builder import PythonBuilder
 from dispatchviz.core.record.builders.shared_text import device_text, dtype_text, impl_text, meta_text
 from dispatchviz.core.record.events import (
@@ -41,10 +41,15 @@ class CallBuilder(PythonBuilder):
 
     def __init__(self) -> None:
         super().__init__()
-        self._cells = CellTexts()
+        self._cells = self.texts_of_cells()
         self._sources = _Sources()
         self._sets: dict[int, int] = {}
         """Exclude sets within guards. Without this, each call of a guard would make another, equal integer."""
+
+    @staticmethod
+    def texts_of_cells() -> CellTexts:
+        """Return the texts of entries to begin with. Entries of the model are the same in each recording."""
+        return texts_of_process()
 
     def registrations_change(self) -> None:
         """Drop the cached texts of entries, which are no longer valid."""

@@ -13,6 +13,7 @@ from msgspec import Struct
 from dispatchviz.core.keys.key_set import highest, members
 from dispatchviz.core.record.events import CellReason
 from dispatchviz.core.record.function_source import source_of
+from dispatchviz.core.seam import recorder
 
 if TYPE_CHECKING:
     from dispatchviz.core.kernel.kernel_function import Kernel
@@ -100,6 +101,17 @@ class CellTexts(dict["Cell", CellText]):
         """Drop the cached texts, which are no longer valid."""
         self.clear()
         self._skipped.clear()
+
+
+_of_process = 0, CellTexts()
+
+
+def texts_of_process() -> CellTexts:
+    """Return the texts that earlier recordings of this process have made, unless registrations have changed since."""
+    global _of_process
+    if _of_process[0] != recorder.registrations:
+        _of_process = recorder.registrations, CellTexts()
+    return _of_process[1]
 
 
 def _text(cell: Cell, calls: CallTexts) -> CellText:
