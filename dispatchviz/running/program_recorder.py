@@ -76,8 +76,9 @@ class ProgramRecorder(SourceRecorder):
         super().__init__(builder)
         self._sites: dict[tuple[int, int], _Site] = {}
         """Sites by code object and instruction of the user's."""
-        self._kinds: dict[int, int] = {}
+        self._kinds = dict(_machine_kinds)
         """The kind of a code object by its ``id``. Hashing a code object would hash everything in it."""
+        self.kernels |= _machine_kernels
         self._codes: list[CodeType] = []
         """Code objects that are kept alive, so that each ``id`` stays unique."""
         self.met_rank: Callable[[int], object] = id
@@ -137,13 +138,18 @@ class ProgramRecorder(SourceRecorder):
         return known
 
     def _kind(self, code: CodeType) -> int:
-        self._codes.append(code)
         entered = code in _ENTERED_FROM_THERE or is_recorded_call(code) or is_node_run(code)
         outside = _BASE if code is self.base[1] else _OTHER
         kind = _USERS if is_users(code) else _ENTERED if entered else outside
         self._kinds[id(code)] = kind
-        if code.co_filename.startswith(_KERNELS):
-            self.kernels.add(id(code))
+        kernels = {id(code)} if code.co_filename.startswith(_KERNELS) else set[int]()
+        self.kernels |= kernels
+        if kind in (_OTHER, _ENTERED) and code.co_filename.startswith(_MACHINE):
+            _machine_codes.append(code)
+            _machine_kinds[id(code)] = kind
+            _machine_kernels.update(kernels)
+        else:
+            self._codes.append(code)
         return kind
 
     def backward_over(self, task: GraphTask) -> None:
@@ -317,10 +323,20 @@ _OTHER, _ENTERED, _USERS, _BASE = 1, 2, 3, 4
 _SUM = input_buffer._accumulate.__code__
 _ENGINE = -1
 """The key in ``_entered`` for the graph task in which a sum was followed to the user's frame."""
+_MACHINE = os.path.join(os.path.dirname(core.__file__), "")
 _KERNELS = (
-    *(os.path.join(os.path.dirname(core.__file__), folder, "") for folder in ("native", "generated")),
+    *(os.path.join(_MACHINE, folder, "") for folder in ("native", "generated")),
     Binding.__call__.__code__.co_filename,
 )
+
+_machine_kinds: dict[int, int] = {}
+"""The kinds of the machine's own code objects, which are the same in all recordings of a process."""
+
+_machine_kernels: set[int] = set()
+"""Those of them that are kernels or bindings."""
+
+_machine_codes: list[CodeType] = []
+"""The code objects of both, which are kept alive."""
 
 _CALLERS_CALLER = 3
 """The distance in frames of the caller of the machine's function. The first frame is the safety net's."""
