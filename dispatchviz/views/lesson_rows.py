@@ -59,4 +59,4 @@ class Said(NamedTuple):
 
     rows: tuple[Line, ...] = ()
     alone: bool = False
-    """True if the text is not about a step, so that the sentence of the step is not shown below it."""
+    """True if the text is not about a step, so that neither the sentence of the step nor its rule is shown below it."""

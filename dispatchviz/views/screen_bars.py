@@ -261,12 +261,16 @@ def _stage(cursor: Cursor) -> str:
     return "" if card is None or cursor.stage is None else stage_sentence(card, cursor.stage)
 
 
-def why_rows(cursor: Cursor, needed: list[Line], width: int, height: int) -> list[Line]:
-    """The rows of the bar: the important rows, then the rule if there is room. It names the key that shows the rest."""
+def why_rows(cursor: Cursor, needed: list[Line], width: int, height: int, alone: bool = False) -> list[Line]:
+    """The rows of the bar: the important rows, then the rule if there is room, unless they stand ``alone``. It names
+    the key that shows the rest.
+    """
     if len(needed) > height:
         more = f" {key_of('whole').first} shows all"
         last = unfinished(needed[height - 1], width - 1 - len(more))
         return [*needed[: height - 1], line(*last.spans, (more, "hint"))]
+    if alone:
+        return needed
     event = cursor.trace[cursor.at]
     behind = rule(event)
     parts = (how_known_in_short(cursor.trace, event), behind.function, behind.file, behind.text)

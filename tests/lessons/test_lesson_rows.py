@@ -10,6 +10,7 @@ from dispatchviz.lessons.catalog import lesson_named
 from dispatchviz.views.lesson_rows import said
 from dispatchviz.views.session import Session
 from tests.lessons.own_lesson import PROGRAM, guide, written
+from tests.tui.screens import stepper_of
 
 
 def rows(of: Session) -> list[str]:
@@ -21,6 +22,24 @@ def opened(folder: Path, prose: str) -> Session:
     while of.place.passage.phase != "Run":
         of.moved(True)
     return Session(of.trace, of.place.step, guide=of)
+
+
+async def test_work_of_the_learner_stands_alone(tmp_path: Path) -> None:
+    of = opened(tmp_path, "# ## Run\n#\n# stop: call mm\n# Here.\n#\n# ## Make\n#\n# Write it.\n")
+    async with stepper_of(of) as reader:
+        await reader.press("c", "C")
+        rule = "at::_ops::mm::call"
+        assert rule in "".join(above(reader.screen))
+        await reader.press("c")
+        assert "".join(above(reader.screen)).rstrip().endswith(CHECKS), "no rule follows"
+
+
+CHECKS = "Check yours: dispatchviz lesson own.py --mine mine.py"
+
+
+def above(screen: list[str]) -> list[str]:
+    """The rows above the steps."""
+    return screen[: next(at for at, row in enumerate(screen) if " Steps " in row)]
 
 
 def test_title_has_no_backticks() -> None:
