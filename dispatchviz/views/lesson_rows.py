@@ -31,7 +31,7 @@ def _passage(guide: Guide) -> Iterator[Line]:
     passage = guide.place.passage
     head = " · ".join(filter(None, (passage.phase, f"{guide.at + 1} of {len(guide.places)}")))
     more = (f"  {key_of(NEXT).first} continues", "dim") if guide.at + 1 < len(guide.places) else ("", "")
-    title = (*prose_spans(guide.lesson.title, "bold"), "  ") if guide.at == 0 else ()
+    title = list(prose_spans(f"{guide.lesson.title}  ", "bold")) if guide.at == 0 else []
     yield line(" ", *title, (head, "hint"), more)
     for paragraph in passage.text.split("\n\n"):
         yield from _paragraph(paragraph)

@@ -262,8 +262,8 @@ def _stage(cursor: Cursor) -> str:
 
 
 def why_rows(cursor: Cursor, needed: list[Line], width: int, height: int, alone: bool = False) -> list[Line]:
-    """The rows of the bar: the important rows, then the rule if there is room, unless they stand ``alone``. It names
-    the key that shows the rest.
+    """The rows of the bar: the important rows, then the rule if there is room and they are not ``alone``. It names the
+    key that shows the rest.
     """
     if len(needed) > height:
         more = f" {key_of('whole').first} shows all"

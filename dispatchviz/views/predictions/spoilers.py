@@ -34,7 +34,7 @@ def hidden(pane: int, cursor: Cursor) -> Line | None:
 
 
 def first_on_line(trace: Trace, asked: Prediction) -> int:
-    """The first step whose line in the source is that of the answer: such a step belongs to the event after it."""
+    """The first step whose line in the source is that of the answer, because some events belong to the next one."""
     first, around = asked.reveals, trace[asked.reveals].parent
     while first and isinstance(trace[first - 1], BESIDE) and trace[first - 1].parent == around:
         first -= 1
