@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from dispatchviz.views.cursor.cursor import Cursor
@@ -31,8 +31,8 @@ def _passage(guide: Guide) -> Iterator[Line]:
     passage = guide.place.passage
     head = " · ".join(filter(None, (passage.phase, f"{guide.at + 1} of {len(guide.places)}")))
     more = (f"  {key_of(NEXT).first} continues", "dim") if guide.at + 1 < len(guide.places) else ("", "")
-    title = f"{guide.lesson.title}  " if guide.at == 0 else ""
-    yield line((f" {title}", "bold"), (head, "hint"), more)
+    title = list(prose_spans(f"{guide.lesson.title}  ", "bold")) if guide.at == 0 else []
+    yield line(" ", *title, (head, "hint"), more)
     for paragraph in passage.text.split("\n\n"):
         yield from _paragraph(paragraph)
     if passage.phase == "Make" or passage.goals:
@@ -42,10 +42,16 @@ def _passage(guide: Guide) -> Iterator[Line]:
 def _paragraph(text: str) -> Iterator[Line]:
     """Join the lines of a paragraph unless they are a list or code."""
     lines = text.split("\n")
-    if any(each.startswith(("- ", "    ", "* ")) for each in lines):
+    if _is_list_or_code(lines):
         yield from (line(" ", *prose_spans(each), indent=3) for each in lines)
     elif text:
         yield line(" ", *prose_spans(" ".join(lines)), indent=1)
+
+
+def _is_list_or_code(lines: Sequence[str]) -> bool:
+    """Return whether a line begins an item of a list, or code. A line within backticks begins neither."""
+    begins = (at for at, each in enumerate(lines) if each.startswith(("- ", "    ", "* ")))
+    return any("".join(lines[:at]).count("`") % 2 == 0 for at in begins)
 
 
 class Said(NamedTuple):
@@ -53,4 +59,4 @@ class Said(NamedTuple):
 
     rows: tuple[Line, ...] = ()
     alone: bool = False
-    """True if the text is not about a step, so that the sentence of the step is not shown below it."""
+    """True if the text is not about a step, so that neither the sentence of the step nor its rule is shown below it."""

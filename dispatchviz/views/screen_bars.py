@@ -25,7 +25,16 @@ from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.keymap import QUIT, QUITS, Key, Leaving, entries, footer, key_of
 from dispatchviz.views.predictions.spoilers import ASKED_FIRST, hides_sentence
 from dispatchviz.views.replies import FASTER, SLOWER
-from dispatchviz.views.text.line_fitting import LONGEST, cut_row, cut_text, fit, paragraphs, path_end, shorter, wrap
+from dispatchviz.views.text.line_fitting import (
+    LONGEST,
+    cut_row,
+    cut_text,
+    paragraphs,
+    path_end,
+    shorter,
+    unfinished,
+    wrap,
+)
 from dispatchviz.views.text.styled_line import Line, Span, line
 
 LONGEST_FILTER = 24
@@ -54,7 +63,8 @@ def header_rows(cursor: Cursor, width: int, most_of_reason: int = 1) -> list[Lin
         rows = [joined]
     else:
         program = path_end(name, width - 2 - line(*position).width)
-        rows = [line(" ", (program, "bold"), *position), line(*filtered, *cuda)]
+        more = line(*filtered, *cuda)
+        rows = [line(" ", (program, "bold"), *position), *([more] if more.spans else [])]
     return [*rows, *_reason(header, width, most_of_reason), *_notices(cursor.trace)]
 
 
@@ -251,12 +261,16 @@ def _stage(cursor: Cursor) -> str:
     return "" if card is None or cursor.stage is None else stage_sentence(card, cursor.stage)
 
 
-def why_rows(cursor: Cursor, needed: list[Line], width: int, height: int) -> list[Line]:
-    """The rows of the bar: the important rows, then the rule if there is room. It names the key that shows the rest."""
+def why_rows(cursor: Cursor, needed: list[Line], width: int, height: int, alone: bool = False) -> list[Line]:
+    """The rows of the bar: the important rows, then the rule if there is room and they are not ``alone``. It names the
+    key that shows the rest.
+    """
     if len(needed) > height:
-        more = f" … {key_of('whole').first} shows all"
-        last = fit(needed[height - 1], width - 1 - len(more))
+        more = f" {key_of('whole').first} shows all"
+        last = unfinished(needed[height - 1], width - 1 - len(more))
         return [*needed[: height - 1], line(*last.spans, (more, "hint"))]
+    if alone:
+        return needed
     event = cursor.trace[cursor.at]
     behind = rule(event)
     parts = (how_known_in_short(cursor.trace, event), behind.function, behind.file, behind.text)

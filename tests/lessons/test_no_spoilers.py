@@ -82,7 +82,7 @@ NAMES = re.compile(r" \([nt]\d+\)|\b[\w.\[\]@]+ (?=\(t\d+\))|\s+")
 """Names of tensors and numbers of Nodes, which depend on later variables and Nodes with the same name."""
 
 
-@pytest.mark.parametrize("name", ["forum", "in_place", "engine", "hooks", "alias_keys"])
+@pytest.mark.parametrize("name", ["forum", "in_place", "engine", "hooks", "alias_keys", "grad_levels"])
 def test_panes_show_only_what_the_recording_has_before_the_answer(name: str) -> None:
     trace = guide(name).trace
     for step, asked in guide(name).questions.items():

@@ -124,6 +124,21 @@ def test_no_row_reveals_the_answer() -> None:
         assert all(text.rstrip().endswith(" ?") for text in later)
 
 
+def test_hidden_row_begins_where_its_neighbors_begin() -> None:
+    session, compared = asking(FORUM), 0
+    for _ in played(session, "resume"):
+        texts = [step_row(session.cursor, at, 100).plain.translate(NO_SIGNS) for at in range(len(session.cursor.rows))]
+        rows = [(session.cursor.row_at(at), text) for at, text in enumerate(texts)]
+        begins = {row.depth: len(text) - len(text.lstrip()) for row, text in rows if row.item >= 0 and "?" not in text}
+        hidden = [(row.depth, text.index("?")) for row, text in rows if text.strip() == "?" and row.depth in begins]
+        assert all(begin == begins[depth] for depth, begin in hidden)
+        compared += len(hidden)
+    assert compared
+
+
+NO_SIGNS = str.maketrans("▶▾▸", "   ")
+
+
 def test_filtered_list_hides_answers() -> None:
     session = asking(FORUM)
     ahead = session.cursor.ahead

@@ -13,7 +13,7 @@ from dispatchviz.foundation.shown_text import JOINER, shown
 from dispatchviz.tui.widgets.viewport import Viewport, title_row
 from dispatchviz.views.cursor.cursor import Cursor
 from dispatchviz.views.panes import source_pane
-from dispatchviz.views.screen_bars import header_rows, needed_rows
+from dispatchviz.views.screen_bars import header_rows, needed_rows, why_rows
 from dispatchviz.views.text import code_colors
 from dispatchviz.views.text.line_fitting import LONGEST, columns, cut_row, cut_text, fit, paragraphs, wrap
 from dispatchviz.views.text.styled_line import line
@@ -61,6 +61,12 @@ def test_wrapping_breaks_between_words_and_indents() -> None:
     rows = wrap(line("one two ", ("three four", "bold"), indent=2), 9)
     assert [row.plain for row in rows] == ["one two", "  three", "  four"]
     assert rows[1].spans[-1] == ("three", "bold")
+
+
+def test_wrapping_keeps_a_word_of_several_spans_together() -> None:
+    rows = wrap(line("all of ", ("x.grad", "keycap"), ". Then", indent=1), 10)
+    assert [row.plain for row in rows] == ["all of", " x.grad.", " Then"]
+    assert [row.plain for row in wrap(line("a ", ("long", "dim"), "word"), 7)] == ["a long", "word"]
 
 
 def test_cut_row_is_not_wrapped() -> None:
@@ -114,6 +120,19 @@ def test_a_source_line_of_40_000_characters_is_cut_before_it_is_colored() -> Non
 def test_bars_have_a_limited_number_of_rows(at: int) -> None:
     cursor = Cursor(awkward("word日本 " * 20_000), at)
     assert sum(len(row.plain) for row in (*needed_rows(cursor, (), 100), *header_rows(cursor, 100))) < 20_000
+
+
+def test_a_bar_that_is_too_small_has_one_ellipsis() -> None:
+    cursor, needed = Cursor(awkward("word"), 0), [line("one two three four five"), line("six")]
+    for width in (25, 40):
+        assert why_rows(cursor, needed, width, 1)[0].plain.count("…") == 1
+    assert why_rows(cursor, needed, 40, 1)[0].plain == "one two three four five … w shows all"
+
+
+def test_header_has_no_empty_row() -> None:
+    trace = awkward("word")
+    for width in range(20, 200):
+        assert all(row.plain.strip() for row in header_rows(Cursor(trace, 0), width))
 
 
 @pytest.mark.long

@@ -182,7 +182,8 @@ def _released(trace: Trace, event: ev.VariablesReleased) -> Statement:
     if not names:
         return Statement("saved tensors released", f"{capital(node)} releases its saved variables, {because}.")
     claims = (SavedTensorsFreed(event.node, tuple(names)),)
-    text = f"{node} releases its saved variables {listed(names)}, {because}."
+    variables = "variable" if len(names) == 1 else "variables"
+    text = f"{node} releases its saved {variables} {listed(names)}, {because}."
     return Statement("saved tensors released by name", text, claims)
 
 

@@ -70,7 +70,7 @@ _SILENT = frozenset(dir(builtins)) | {"cast"}
 _ASTRAY = 100
 """The cost of an event that a step cannot cause, or of skipping a dispatch that did not happen."""
 
-_BESIDE = (ev.TensorCreated, ev.Boxed, ev.Unboxed)
+BESIDE = (ev.TensorCreated, ev.Boxed, ev.Unboxed)
 """The events that belong to the next event. A tensor is introduced together with the first event that names it."""
 
 _NEVER = 1000 * _ASTRAY
@@ -131,7 +131,7 @@ def lines_of(
     ``skipped`` has the edges of a Node whose formulas did not run.
     """
     steps = _steps(file, function, skipped)
-    essential: Sequence[ev.AnyEvent] = [event for event in events if not isinstance(event, _BESIDE)] or events
+    essential: Sequence[ev.AnyEvent] = [event for event in events if not isinstance(event, BESIDE)] or events
     best = _best(file, function, skipped, tuple(tuple([step.cost(event) for step in steps]) for event in essential))
     lines = {event.seq: steps[at].line if at >= 0 else 0 for event, at in zip(essential, best, strict=True)}
     found: list[int] = []

@@ -22,6 +22,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.outputs.page.player_data import player_data
 from dispatchviz.outputs.page.template import filled, hash_of
+from dispatchviz.views.text.prose import without_backticks
 
 if TYPE_CHECKING:
     from dispatchviz.lessons.guide import Guide
@@ -58,7 +59,7 @@ def player_page(trace: Trace, guide: Guide | None = None) -> bytes:
         raise DispatchvizError(f"{trace.header.program}: nothing was recorded, so there are no steps to show")
     style, script, boot = _asset("player.css"), "\n".join(map(_asset, SCRIPTS)), _asset("boot.js")
     parts = {
-        "title": escape(guide.lesson.title if guide else PurePath(trace.header.program).name),
+        "title": escape(without_backticks(guide.lesson.title) if guide else PurePath(trace.header.program).name),
         "style-hash": hash_of(style),
         "script-hash": hash_of(script),
         "boot": boot,

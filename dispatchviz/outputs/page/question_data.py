@@ -13,7 +13,7 @@ from dispatchviz.explain.trace_index.enclosing_steps import within
 from dispatchviz.outputs.page.interned_lines import Lines
 from dispatchviz.views.panes.empty_titles import NONE_LATER, NONE_LATER_HERE
 from dispatchviz.views.predictions.question_rows import verdict
-from dispatchviz.views.predictions.spoilers import ASKED_FIRST, asks_for_next, telling_kernels
+from dispatchviz.views.predictions.spoilers import ASKED_FIRST, asks_for_next, first_on_line, telling_kernels
 from dispatchviz.views.replies import NO_MORE
 
 
@@ -46,6 +46,7 @@ def _question(trace: Trace, asked: Prediction, lines: Lines, topic: int) -> dict
         "topic": topic,
         "outer": asked.is_outer,
         "next": asks_for_next(trace, asked),
+        "line": first_on_line(trace, asked),
     }
     if telling := telling_kernels(trace, asked):
         found["telling"] = telling

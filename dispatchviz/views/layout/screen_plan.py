@@ -97,7 +97,7 @@ class Scene:
         panes = arrange(width, height, shown.panes, frame, self.choice.zoomed, shown.shrunk)
         keys = footer_row(width, bool(cursor.breakpoints or self.lesson.rows), self.leaving, bool(cursor.playing))
         footer = line((self.label, "keycap")) if self.label else keys
-        why = why_rows(cursor, needed, width, frame.why)
+        why = why_rows(cursor, needed, width, frame.why, self.lesson.alone)
         bars = {"header": header, "why": with_first_terms(cursor.trace, why), "footer": [footer]}
         around = _boxes_around(width, height, frame, len(self.label))
         return ScreenPlan(bars, panes, {f"pane{number}": box for number, box in panes.items()} | around)

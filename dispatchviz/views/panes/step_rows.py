@@ -75,7 +75,7 @@ def row_parts(cursor: Cursor, number: int, width: int, short: bool) -> RowParts:
     number_of_step = (_step_number(cursor, at),) if cursor.tree.level == ALL else ()
     around = [*signs, *number_of_step, *_indent(cursor, row.depth, width)]
     if cursor.hides(at) and row.item >= 0:
-        return RowParts(around, HIDDEN, [], 0, False)
+        return RowParts([*around, ("  ", "")], HIDDEN, [], 0, False)
     (text, role), _ = _texts(cursor.tree, row.item)
     facts = _outcome(cursor, cursor.tree, row, _Extent(hits, short))
     before = _before_text(cursor, cursor.tree, row, at, role)

@@ -11,10 +11,11 @@ from functools import lru_cache
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import why_here
+from dispatchviz.explain.locations.event_lines import BESIDE
 from dispatchviz.explain.predictions.prediction import Kind, Prediction
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around, within
 from dispatchviz.views.cursor.cursor import Cursor
-from dispatchviz.views.layout.pane_layout import CELL, ENGINE, TABLE
+from dispatchviz.views.layout.pane_layout import CELL, ENGINE, SOURCE, TABLE
 from dispatchviz.views.panes.empty_titles import NONE_LATER, NONE_LATER_HERE
 from dispatchviz.views.text.styled_line import Line, line
 
@@ -27,7 +28,17 @@ def hidden(pane: int, cursor: Cursor) -> Line | None:
         return None
     if pane in (CELL, TABLE):
         return ASKED_FIRST if _shows_cell(cursor, cursor.ahead.reveals) else None
+    if pane == SOURCE:
+        return ASKED_FIRST if cursor.at >= first_on_line(cursor.trace, cursor.ahead) else None
     return ASKED_FIRST if pane == ENGINE and asks_for_next(cursor.trace, cursor.ahead) else None
+
+
+def first_on_line(trace: Trace, asked: Prediction) -> int:
+    """The first step whose line in the source is that of the answer, because some events belong to the next one."""
+    first, around = asked.reveals, trace[asked.reveals].parent
+    while first and isinstance(trace[first - 1], BESIDE) and trace[first - 1].parent == around:
+        first -= 1
+    return first
 
 
 def asks_for_next(trace: Trace, asked: Prediction) -> bool:

@@ -72,12 +72,13 @@ def wrap(row: Line, width: int) -> list[Line]:
         return [fit(row, width)]
     rows: list[list[Span]] = [[]]
     used, indent = 0, min(row.indent, width // 2)
-    for word, role in _words(row.spans, max(width - indent, 1)):
-        if used + cell_len(word.rstrip()) > width and rows[-1]:
+    for word in _words(row.spans, max(width - indent, 1)):
+        text = "".join(part for part, _ in word)
+        if used + cell_len(text.rstrip()) > width and rows[-1]:
             rows.append([(" " * indent, "")])
             used = indent
-        rows[-1].append((word, role))
-        used += cell_len(word)
+        rows[-1].extend(word)
+        used += cell_len(text)
     first, *rest = (_without_end(spans) for spans in rows)
     return [replace(row, spans=first), *(replace(row, spans=spans, key="", value="", here=False) for spans in rest)]
 
@@ -88,8 +89,22 @@ def _without_end(spans: list[Span]) -> tuple[Span, ...]:
     return (*others, (text.rstrip(), role))
 
 
-def _words(spans: Iterable[Span], longest: int) -> Iterator[Span]:
-    """Yield words with the blanks after them. A word that is too long for any row is cut."""
+def _words(spans: Iterable[Span], longest: int) -> Iterator[list[Span]]:
+    """Yield words with the blanks after them. A word may go on in the next span, unless it is then too long for any
+    row.
+    """
+    word, used = list[Span](), 0
+    for text, role in _pieces(spans, longest):
+        if word and (word[-1][0].endswith(" ") or used + cell_len(text.rstrip()) > longest):
+            yield word
+            word, used = [], 0
+        word.append((text, role))
+        used += cell_len(text)
+    yield word
+
+
+def _pieces(spans: Iterable[Span], longest: int) -> Iterator[Span]:
+    """Yield the words of each span with the blanks after them. A word that is too long for any row is cut."""
     for text, role in spans:
         start = 0
         while start < len(text):
@@ -108,9 +123,13 @@ def paragraphs(rows: Iterable[Line], width: int, most: int) -> list[Line]:
     wrapped = [part for row in rows for part in wrap(row, width)]
     if len(wrapped) <= most:
         return wrapped
-    last = wrapped[most - 1] if most > 0 else Line()
-    more = (" …", "dim") if last.width + 2 <= width else (" " * width, "")
-    return [*wrapped[: max(most - 1, 0)], fit(replace(last, spans=(*last.spans, more)), width)]
+    return [*wrapped[: max(most - 1, 0)], unfinished(wrapped[most - 1] if most > 0 else Line(), width)]
+
+
+def unfinished(row: Line, width: int) -> Line:
+    """The row with one ellipsis at its end, because others follow that are not shown."""
+    more = (" …", "dim") if row.width + 2 <= width else (" " * width, "")
+    return fit(replace(row, spans=(*row.spans, more)), width)
 
 
 def columns(table: Sequence[Sequence[str]]) -> list[list[str]]:

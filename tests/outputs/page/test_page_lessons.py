@@ -142,3 +142,18 @@ def test_sentence_of_a_page_does_not_name_the_key_of_the_next_call(in_place: Gui
     assert all(
         telling[step] == telling_kernels(of.trace, of.questions[step]) for step in of.questions if step in telling
     )
+
+
+def test_source_of_a_page_waits_for_the_answer_that_its_line_shows(page: Page, folder: Path) -> None:
+    lesson = lesson_named("grad_levels", None)
+    of = Guide(lesson, run_lesson(lesson).trace)
+    step = next(step for step, asked in of.questions.items() if asked.question.startswith("Autograd's kernel runs a"))
+    (folder / "grad_levels.html").write_bytes(player_page(of.trace, of))
+    page.open((folder / "grad_levels.html").as_uri())
+    page.evaluate("act(() => goTo(0))")
+    for earlier in [each for each in of.questions if each < step]:
+        page.evaluate(f"A.skipped.add({earlier})")
+    page.evaluate(f"act(() => goTo({step - 1}))")
+    assert page.evaluate(f"wouldReveal(SOURCE_PANE, ahead()) && ahead().reveals === {step}")
+    assert not page.evaluate(f"wouldReveal(SOURCE_PANE, {{...ahead(), line: {step}}})")
+    assert not page.evaluate(f"(() => {{ A.skipped.add({step}); return wouldReveal(SOURCE_PANE, ahead()); }})()")

@@ -148,6 +148,7 @@ const CELL = 3, ENGINE = 9, TABLE = 12;
 function wouldReveal(pane, asked) {
   if (!asked) return false;
   if (pane === ENGINE) return asked.next;
+  if (pane === SOURCE_PANE) return S.at >= asked.line;
   if (pane !== CELL && pane !== TABLE) return false;
   const call = [S.at, ...around(S.at)].find((step) => kind(step).name === "Dispatched");
   const later = D.questions.cells.get(call);
