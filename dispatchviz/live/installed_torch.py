@@ -73,7 +73,7 @@ def _checked(torch: ModuleType) -> ModuleType:
     return torch
 
 
-def is_pytorch(torch: ModuleType) -> bool:
+def is_pytorch(torch: ModuleType | None) -> bool:
     """Return whether a module called ``torch`` is PyTorch."""
     return hasattr(torch, "__version__") and hasattr(getattr(torch, "_C", None), "_dispatch_dump")
 

@@ -121,6 +121,8 @@ class TorchEngine:
         """Record kernels, Nodes and the engine inside the block, from the import of PyTorch on."""
         assert isinstance(watch, LiveRecorder)
         with ExitStack() as watched:
+            if self.torch is None and is_pytorch(sys.modules.get("torch")):  # imported since this engine was created
+                self.torch = installed_torch()
             if self.torch is not None:
                 watched.enter_context(self._watched(watch))
                 yield

@@ -122,3 +122,22 @@ def test_program_without_pytorch_is_recorded(tmp_path: Path) -> None:
     assert (status, output) == (0, "False\n")
     assert trace.header.cuda == "none (the program has not imported PyTorch)"
     assert trace.header.build == build_text(installed_torch())
+
+
+IMPORTED_MEANWHILE = """\
+import sys
+from dispatchviz.core.record import events as ev
+from dispatchviz.live.torch_engine import TorchEngine
+from dispatchviz.running.program import run
+engine = TorchEngine()
+assert "torch" not in sys.modules
+import torch
+trace = run(sys.argv[1], engine=engine).trace
+print({trace[step].operator for step in trace.steps_of(ev.Dispatched)})
+"""
+
+
+def test_pytorch_that_something_else_imported_before_the_run_is_recorded(tmp_path: Path) -> None:
+    file = tmp_path / "exp.py"
+    file.write_text("import torch\ntorch.ones(2).exp()\n")
+    assert "aten::exp" in run("-c", IMPORTED_MEANWHILE, file)[1]
