@@ -30,13 +30,15 @@ The frame itself would keep its variables alive. It may be gone, and another fra
 
 
 def user_frame(frame: FrameType | None = None, base: Base = (0, None)) -> FrameType | None:
-    """Return the innermost frame of the user's own code, starting at a frame or at the caller's and ending at the base,
-    or None.
+    """Return the innermost frame of the user's own code, from a frame or the caller's up to the base, without the base;
+    None if there is none.
     """
     frame = frame or sys._getframe(1)
-    while frame is not None and not (is_users_file(frame.f_code.co_filename) or id(frame.f_code) in _of_users):
-        frame = None if id(frame) == base[0] and frame.f_code is base[1] else frame.f_back
-    return frame
+    while frame is not None and not is_base(frame, base):
+        if is_users_file(frame.f_code.co_filename) or id(frame.f_code) in _of_users:  # ``is_users``, without a call
+            return frame
+        frame = frame.f_back
+    return None
 
 
 CodeLocations = tuple[tuple[CodeType, int], ...]

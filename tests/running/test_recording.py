@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dispatchviz
 import dispatchviz.torch as torch
-from dispatchviz.core.record.events import NameBound, NodeCreated, ProgramRaised, SourceLine, TensorCreated
+from dispatchviz.core.record.events import Dispatched, NameBound, NodeCreated, ProgramRaised, SourceLine, TensorCreated
 from dispatchviz.core.record.machine_recorder import Recorder
 from dispatchviz.core.record.trace_file import Header, TraceError
 from dispatchviz.core.seam import recorder
@@ -141,3 +142,12 @@ def test_installed_packages_are_no_code_of_the_users(folder: str) -> None:
     """Debian's folder of packages has another name."""
     assert not is_users_file(f"/usr/lib/{folder}/torch/_tensor.py")
     assert is_users_file("/home/me/packages/torch_things.py")
+
+
+def test_code_from_a_string_that_records_itself_is_recorded_without_lines() -> None:
+    names: dict[str, Any] = {}
+    exec("import dispatchviz\nfrom dispatchviz import torch\nwith dispatchviz.record() as trace:\n    torch.ones(2).exp()\n", names)
+    trace = names["trace"]
+    assert not trace.notice
+    assert "aten::exp" in {event.operator for event in trace if isinstance(event, Dispatched)}
+    assert not len(trace.steps_of(SourceLine))
