@@ -10,7 +10,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Generator, Iterator
-from contextlib import redirect_stderr
+from contextlib import ExitStack, contextmanager, redirect_stderr, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.explain.predictions.trace_predictions import prediction_at
 from dispatchviz.foundation.english import counted
 from dispatchviz.foundation.shipped_examples import script_of
+from dispatchviz.foundation.terminal_output import dropped
 from dispatchviz.lessons.asked.expression import Expression, ExpressionError
 from dispatchviz.lessons.asked.own_questions import Asked, own_questions
 from dispatchviz.lessons.asked.question_text import QuestionError
@@ -39,6 +40,10 @@ from dispatchviz.testing.trace_text import TraceText, explained
 from dispatchviz.trace import Trace
 
 
+STANDARD_ERROR = 2
+"""The file descriptor of standard error."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """A problem of a lesson, and its line in the lesson's file."""
@@ -52,7 +57,10 @@ def checked(path: Path, engine: EngineName = "model") -> tuple[list[str], bool]:
     no problem.
     """
     lesson = read_lesson(path)
-    found = list(problems(lesson, engine))
+    with ExitStack() as stack:
+        with suppress(OSError):  # standard error is closed
+            stack.enter_context(dropped(STANDARD_ERROR))  # C++ prints warnings there
+        found = list(problems(lesson, engine))
     if found:
         return [f"{path}, line {problem.line}: {problem.text}" for problem in found], False
     questions = sum(passage.asks for passage in lesson.stops)
@@ -62,9 +70,7 @@ def checked(path: Path, engine: EngineName = "model") -> tuple[list[str], bool]:
 
 def run_lesson(lesson: Lesson, engine: EngineName = "model") -> Outcome:
     """Run the program of a lesson and record it. Nothing is printed; warnings behave as in a new process."""
-    with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
-        warnings.resetwarnings()
-        warnings.simplefilter("default")
+    with _quiet():
         return run(
             script_of(lesson.path),
             (),
@@ -73,6 +79,15 @@ def run_lesson(lesson: Lesson, engine: EngineName = "model") -> Outcome:
             engine=engine_named(engine),
             **SMALL._asdict(),
         )
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Drop warnings and what is written to ``sys.stderr``."""
+    with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
+        warnings.resetwarnings()
+        warnings.simplefilter("default")
+        yield
 
 
 def problems(lesson: Lesson, engine: EngineName = "model") -> Iterator[Problem]:
@@ -195,13 +210,14 @@ def _assertions(lesson: Lesson, trace: Trace, engine: EngineName) -> Iterator[Pr
     elif (failed := check_problem(lesson, trace)) is not None:
         yield failed
     if "facts" in names:
-        outcome = run(
-            str(lesson.path),
-            (),
-            io.StringIO(),
-            rewritten=lambda source: f"{lesson.assertions}facts()\n",
-            engine=engine_named(engine),
-        )
+        with _quiet():
+            outcome = run(
+                str(lesson.path),
+                (),
+                io.StringIO(),
+                rewritten=lambda source: f"{lesson.assertions}facts()\n",
+                engine=engine_named(engine),
+            )
         if outcome.error is not None:
             yield _problem(lesson, outcome.location[1] or 1, outcome.error)
 

@@ -427,6 +427,12 @@ def test_a_check_prints_nothing_of_the_program(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr() == ("", "")
 
 
+def test_warnings_of_facts_are_not_printed(tmp_path: Path) -> None:
+    facts = "\n\ndef facts():\n    import os, warnings\n\n    warnings.warn('an old name')\n    os.write(2, b'as C++ does')\n"
+    _written(f"{NEW}{facts}", tmp_path)
+    assert dispatchviz("lesson", "check", tmp_path / "new.py") == (0, "new: one stop, two questions, no problems\n", "")
+
+
 def _written(source: str, folder: Path) -> Lesson:
     path = folder / "new.py"
     path.write_text(source, "utf-8")
