@@ -39,7 +39,6 @@ from dispatchviz.running.recording import EngineName
 from dispatchviz.testing.trace_text import TraceText, explained
 from dispatchviz.trace import Trace
 
-
 STANDARD_ERROR = 2
 """The file descriptor of standard error."""
 

@@ -303,6 +303,13 @@ def test_the_lesson_after_is_a_lesson(teachers: Path) -> None:
     assert lesson_after(read_lesson(teachers / "notes.txt")) == ""
 
 
+@pytest.mark.parametrize("other", ["# stop: early\nimport torch\n", "# stop: call mul\nx = (\n", "# # A\nstop = 1\n"])
+def test_file_that_is_no_lesson_does_not_come_after_one(other: str, teachers: Path) -> None:
+    (teachers / "e.py").write_text(other, "utf-8")
+    assert lesson_after(lesson_named("d.py", None)) == ""
+    assert lesson_after(lesson_named("a.py", None)) == "d.py"
+
+
 def test_file_with_the_name_of_a_lesson_is_suggested(teachers: Path) -> None:
     with pytest.raises(LessonError, match=r"^there is no lesson 'a'; did you mean the file a\.py\?$"):
         lesson_named("a", None)
@@ -428,8 +435,8 @@ def test_a_check_prints_nothing_of_the_program(capsys: pytest.CaptureFixture[str
 
 
 def test_warnings_of_facts_are_not_printed(tmp_path: Path) -> None:
-    facts = "\n\ndef facts():\n    import os, warnings\n\n    warnings.warn('an old name')\n    os.write(2, b'as C++ does')\n"
-    _written(f"{NEW}{facts}", tmp_path)
+    facts = "import os, warnings; warnings.warn('an old name'); os.write(2, b'as C++ does')"
+    _written(f"{NEW}\n\ndef facts():\n    {facts}\n", tmp_path)
     assert dispatchviz("lesson", "check", tmp_path / "new.py") == (0, "new: one stop, two questions, no problems\n", "")
 
 
