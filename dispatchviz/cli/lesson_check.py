@@ -11,7 +11,6 @@ import traceback
 import warnings
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +26,10 @@ from dispatchviz.lessons.asked.expression import Expression, ExpressionError
 from dispatchviz.lessons.asked.own_questions import Asked, own_questions
 from dispatchviz.lessons.asked.question_text import QuestionError
 from dispatchviz.lessons.asked.trace_words import TraceWords
-from dispatchviz.lessons.directives import not_a_directive
-from dispatchviz.lessons.lesson_file import Lesson, read_lesson
+from dispatchviz.lessons.lesson_file import Lesson, read_draft
 from dispatchviz.lessons.mine.goals import reached
 from dispatchviz.lessons.passages import Passage
+from dispatchviz.lessons.problem import Problem, placed
 from dispatchviz.lessons.stop_steps import UnknownStopError
 from dispatchviz.lessons.stops import step_named
 from dispatchviz.running.engines import engine_named
@@ -43,25 +42,17 @@ STANDARD_ERROR = 2
 """The file descriptor of standard error."""
 
 
-@dataclass(frozen=True)
-class Problem:
-    """A problem of a lesson, and its line in the lesson's file."""
-
-    line: int
-    text: str
-
-
 def checked(path: Path, engine: EngineName = "model") -> tuple[list[str], bool]:
     """Check a lesson on an engine. Return a line with its counts, or a line for each problem; and whether there is
     no problem.
     """
-    lesson = read_lesson(path)
+    lesson = read_draft(path)
     with ExitStack() as stack:
         with suppress(OSError):  # standard error is closed
             stack.enter_context(dropped(STANDARD_ERROR))  # C++ prints warnings there
         found = list(problems(lesson, engine))
     if found:
-        return [f"{path}, line {problem.line}: {problem.text}" for problem in found], False
+        return placed(path, found), False
     questions = sum(passage.asks for passage in lesson.stops)
     stops = counted(len(lesson.stops) - questions, "stop")
     return [f"{lesson.name}: {stops}, {counted(questions, 'question')}, no problems"], True
@@ -90,7 +81,10 @@ def _quiet() -> Iterator[None]:
 
 
 def problems(lesson: Lesson, engine: EngineName = "model") -> Iterator[Problem]:
-    """Yield all problems of a lesson, in the order of the file where possible."""
+    """Yield all problems of a lesson, which may be a draft."""
+    yield from lesson.problems
+    if not lesson.is_python:
+        return
     outcome = run_lesson(lesson, engine)
     yield from _end(lesson, outcome)
     yield from _name(lesson)
@@ -99,7 +93,6 @@ def problems(lesson: Lesson, engine: EngineName = "model") -> Iterator[Problem]:
     yield from _differences(own, own_questions(lesson, outcome.trace, engine_named(engine)))
     for passage in lesson.stops:
         latest = yield from _stop(outcome.trace, passage, latest, own)
-    yield from (Problem(line, not_a_directive(word, meant)) for line, word, meant in lesson.misspelled)
     if not lesson.stops:
         yield Problem(1, "the lesson has no stop, which is a line such as # stop: z's Node")
     yield from _goals(lesson, outcome.trace)

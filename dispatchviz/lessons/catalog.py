@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dispatchviz.foundation import shipped_examples
 from dispatchviz.lessons.lesson_file import Lesson, read_lesson
-from dispatchviz.lessons.passages import LessonError
+from dispatchviz.lessons.problem import LessonError
 
 
 def shipped_lessons() -> tuple[Path, ...]:

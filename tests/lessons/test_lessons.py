@@ -24,14 +24,14 @@ from dispatchviz.lessons.asked.own_questions import own_questions
 from dispatchviz.lessons.catalog import lesson_after, lesson_named, lessons_in, shipped_lessons
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import Lesson, read_lesson
-from dispatchviz.lessons.passages import LessonError
+from dispatchviz.lessons.problem import LessonError
 from dispatchviz.lessons.stops import FORMS, step_named
 from dispatchviz.running.engines import engine_named
 from dispatchviz.tui.commands.moves import move
 from dispatchviz.tui.commands.predicting import answered, masked
 from dispatchviz.views.lesson_rows import said
 from dispatchviz.views.session import Session, Update
-from tests.cli.command import dispatchviz
+from tests.cli.command import dispatchviz, refused
 
 LESSONS = [pytest.param(path, id=path.stem) for path in shipped_lessons()]
 DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "lessons.md"
@@ -362,6 +362,28 @@ def test_problem_is_reported_with_its_line(change: tuple[str, str], line: str, s
         return
     assert [said in problem.text for problem in found].count(True) == 1, found
     assert line in source.split("\n")[found[0].line - 1]
+
+
+def test_all_problems_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
+    source = NEW.replace("# ## Investigate", "# ## Look").replace("# stop: y's Node", "# stop: q's Node")
+    source = source.replace("# answer: y.is_leaf -> no", "# answer: q -> no").replace('"AutogradCPU"', '"AutogradCUDA"')
+    (tmp_path / "new.py").write_text(source, "utf-8")
+    (tmp_path / "broken.py").write_text("# stop: call mul\nx = (\n", "utf-8")
+    ended = dispatchviz("lesson", "--folder", ".", "check", cwd=tmp_path)
+    lines = source.split("\n")
+    at = [lines.index(text) + 1 for text in ("# answer: q -> no", "# ## Look", "# stop: q's Node")]
+    at.append(next(k for k, text in enumerate(lines, 1) if "assert_subsequence" in text))
+    rows = [row for row in ended.out.split("\n") if ".py, line " in row]
+    assert [row.partition(": ")[0] for row in rows] == ["broken.py, line 2", *(f"new.py, line {line}" for line in at)]
+    assert (ended.status, ended.err) == (1, "")
+
+
+def test_lesson_with_wrong_answers_is_refused_with_their_number(tmp_path: Path) -> None:
+    source = NEW.replace("# answer: y.is_leaf", "# answer: q").replace("# stop: y's Node", "# stop: q's Node")
+    _written(source, tmp_path)
+    said = refused("lesson", "new.py", cwd=tmp_path)
+    assert "there is no variable q" in said
+    assert said.endswith(" (one more problem: dispatchviz lesson check new.py)\n")
 
 
 def test_a_question_whose_answer_was_shown_is_refused(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from dispatchviz.lessons.mine.facts import Fact, facts
 from dispatchviz.lessons.mine.goals import reached
 from dispatchviz.lessons.mine.hints import hints
 from dispatchviz.lessons.mine.learner_program import learners_lesson, write_first
-from dispatchviz.lessons.passages import LessonError
+from dispatchviz.lessons.problem import LessonError
 from tests.cli.command import dispatchviz, refused
 from tests.lessons.own_lesson import QUESTIONS, found, written
 

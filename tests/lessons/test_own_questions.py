@@ -11,7 +11,7 @@ from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.explain.predictions.typed_answers import normal
 from dispatchviz.lessons.asked.own_questions import own_questions
 from dispatchviz.lessons.asked.shown_values import selected
-from dispatchviz.lessons.passages import LessonError
+from dispatchviz.lessons.problem import LessonError
 from dispatchviz.running.engines import engine_named
 from tests.cli.command import refused
 from tests.lessons.own_lesson import PROGRAM, QUESTIONS, found, guide, value, written
@@ -246,7 +246,7 @@ FORMS = [
     (f"{FORUM}# because: It is.\n", 24, "write because: after answer:"),
     (f"{FORUM}# answer: x\n# answer: x\n", 25, "write answer: once"),
     (f"{FORUM}# - one\n# answer: x\n", 23, "two to 6 choices, or none; this one has 1"),
-    (f"{FORUM}# - one\n# - one\n# answer: x\n", 24, "two choices are the same: one"),
+    (f"{FORUM}# - one\n# - one\n# answer: x\n", 25, "two choices are the same: one"),
     (f"{FORUM}# - {'o' * 73}\n# - one\n# answer: x\n", 24, "at most 72 characters, but this one has 73"),
     (f"{FORUM}# - one\n# two\n# answer: x\n", 25, "after the choices comes # answer: EXPRESSION"),
     ("# stop: z's Node\n# answer: x\n", 23, "answer: belongs to a question; write # ask: before it"),
