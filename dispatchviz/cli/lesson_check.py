@@ -181,26 +181,17 @@ def _names(lesson: Lesson) -> dict[str, Any]:
     return names
 
 
-def check_problem(lesson: Lesson, trace: Trace) -> Problem | None:
-    """Run ``check`` of a lesson on a trace; return the problem if it fails. A lesson without ``check`` has none."""
-    names = _names(lesson)
-    if "check" not in names:
-        return None
-    TraceText.last = None
-    try:
-        names["check"](trace)
-    except Exception as error:
-        return _failed(lesson, error)
-    return None
-
-
 def _assertions(lesson: Lesson, trace: Trace, engine: EngineName) -> Iterator[Problem]:
     """Run ``check`` on the trace and ``facts`` on the engine; yield a problem for each that fails."""
     names = _names(lesson)
     if "check" not in names:
         yield Problem(1, "the lesson has no closing assertion: def check(trace): ...")
-    elif (failed := check_problem(lesson, trace)) is not None:
-        yield failed
+    else:
+        TraceText.last = None
+        try:
+            names["check"](trace)
+        except Exception as error:
+            yield _failed(lesson, error)
     if "facts" in names:
         with _quiet():
             outcome = run(
