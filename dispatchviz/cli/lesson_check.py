@@ -22,12 +22,10 @@ from dispatchviz.explain.predictions.trace_predictions import prediction_at
 from dispatchviz.foundation.english import counted
 from dispatchviz.foundation.shipped_examples import script_of
 from dispatchviz.foundation.terminal_output import dropped
-from dispatchviz.lessons.asked.expression import Expression, ExpressionError
 from dispatchviz.lessons.asked.own_questions import Asked, own_questions
 from dispatchviz.lessons.asked.question_text import QuestionError
-from dispatchviz.lessons.asked.trace_words import TraceWords
 from dispatchviz.lessons.lesson_file import Lesson, read_draft
-from dispatchviz.lessons.mine.goals import reached
+from dispatchviz.lessons.mine.goals import goal_problems, reached
 from dispatchviz.lessons.passages import Passage
 from dispatchviz.lessons.problem import Problem, placed
 from dispatchviz.lessons.stop_steps import UnknownStopError
@@ -161,13 +159,8 @@ def _stop(trace: Trace, passage: Passage, latest: int, own: Asked) -> Generator[
 
 def _goals(lesson: Lesson, trace: Trace) -> Iterator[Problem]:
     """Yield a problem for each goal that is no expression, or one if the lesson's own program reaches all."""
-    wrong = False
-    for goal in lesson.goals:
-        try:
-            Expression(goal.text, TraceWords(trace, len(trace) - 1).functions)
-        except ExpressionError as error:
-            wrong = True
-            yield Problem(goal.line, str(error))
+    wrong = list(goal_problems(lesson, trace))
+    yield from wrong
     if lesson.goals and not wrong and all(goal.holds for goal in reached(lesson, trace)):
         text = "the program of the lesson reaches all goals, so learners have nothing to change"
         yield Problem(lesson.goals[0].line, text)

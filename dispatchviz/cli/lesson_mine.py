@@ -8,13 +8,14 @@ from pathlib import Path
 
 from dispatchviz.cli.lesson_check import run_lesson
 from dispatchviz.foundation.english import shortened
-from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.terminal_output import print_lines
 from dispatchviz.lessons.lesson_file import Lesson
 from dispatchviz.lessons.mine.facts import Fact, facts
 from dispatchviz.lessons.mine.goals import Reached, reached
 from dispatchviz.lessons.mine.hints import hints
 from dispatchviz.lessons.mine.learner_program import learners_lesson, write_first
+from dispatchviz.lessons.problem import LessonError
+from dispatchviz.running.program import Outcome
 from dispatchviz.views.text.console import Console, terminal
 
 GOAL_MISSED = 1
@@ -34,9 +35,7 @@ def show_mine(lesson: Lesson, named: Sequence[str], path: Path, hint: int) -> in
         print_lines([f"{path} written: the program of the lesson, and its tasks", f"Change it, then run: {command}"])
         return 0
     mine = learners_lesson(lesson, path)
-    outcome, of_lesson = run_lesson(mine), run_lesson(lesson)
-    if not len(outcome.trace):
-        raise DispatchvizError(f"{path}: nothing was recorded; a program for a lesson must call PyTorch")
+    outcome, of_lesson = run_mine(mine), run_lesson(lesson)
     found = facts(lesson, of_lesson.trace, mine, outcome.trace)
     goals = reached(mine, outcome.trace)
     console = terminal()
@@ -47,6 +46,14 @@ def show_mine(lesson: Lesson, named: Sequence[str], path: Path, hint: int) -> in
         print_lines(["", outcome.error_message, f"Why: dispatchviz why {shlex.quote(str(path))}"])
     console.print(_hints(all_hints, hint, command, console))
     return 0 if all(goal.holds for goal in goals) else GOAL_MISSED
+
+
+def run_mine(mine: Lesson) -> Outcome:
+    """Run a learner's program and record it. Raise LessonError if it records nothing."""
+    outcome = run_lesson(mine)
+    if not len(outcome.trace):
+        raise LessonError(f"{mine.path}: nothing was recorded; a program for a lesson must call PyTorch")
+    return outcome
 
 
 def _report(

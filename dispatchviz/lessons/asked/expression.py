@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import CodeType
 from typing import Any
 
@@ -80,8 +80,8 @@ class Expression:
         self.text = text
         known = sorted((*CALLS, *functions))
         tree = _parsed(text)
-        self.own = frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and _is_stored(node))
-        """The variables of the expression itself, in ``for``."""
+        self.variables = tuple(_variables(tree))
+        """The names that it reads and that are no functions: variables of the program, or ``empty``."""
         for node in ast.walk(tree):
             _check(node, text, known)
         self._code = _compiled(tree)
@@ -105,8 +105,11 @@ class Expression:
         raise ExpressionError(f"{self.text!r} has no value {where}: {why}", why)
 
 
-def _is_stored(name: ast.Name) -> bool:
-    return isinstance(name.ctx, ast.Store)
+def _variables(tree: ast.Expression) -> Iterator[str]:
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called]
+    own = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    yield from dict.fromkeys(name.id for name in names if name.id not in own)
 
 
 def _parsed(text: str) -> ast.Expression:
