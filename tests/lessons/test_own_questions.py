@@ -101,6 +101,49 @@ def _closed(stop: str) -> str:
     return f"{stop}`" if stop.count("`") == 1 else stop
 
 
+SAVES = """\
+# # A title
+import torch
+
+w = torch.ones(2, requires_grad=True)
+x = torch.ones(2, requires_grad=True)
+y = w * x
+z = y.exp()
+u = (z * 2).exp() * w
+w = x
+late = 1
+v = u.sin()
+
+"""
+
+SAVED = [
+    ("`y = w`", "node('MulBackward0').saved", "[x, w]"),
+    ("`y = w`", "node('MulBackward0').members", "[other, self]"),
+    ("`z = y`", 'node("z\'s Node").saved', "[z]"),
+    ("`z = y`", 'node("z\'s Node").members', "[result]"),
+    ("`u = `", 'node("u\'s Node").saved', "[w, unnamed]"),
+    ("`late`", 'node("u\'s Node").saved', "[earlier w, unnamed]"),
+    ("`late`", "'z' in node('MulBackward0').saved", "no"),
+    ("`z = y`", "y.grad_fn._saved_other is x", "yes"),
+]
+
+
+@pytest.mark.parametrize(("stop", "expression", "right"), SAVED)
+def test_node_has_the_program_s_names_of_its_saved_tensors(
+    stop: str, expression: str, right: str, tmp_path: Path
+) -> None:
+    assert value(tmp_path, stop, expression, SAVES) == right
+
+
+@pytest.mark.torch
+def test_saved_tensors_on_pytorch_have_the_same_names(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    asked = (f"# stop: {stop}\n# ask: {k}?\n# answer: {each}\n" for k, (stop, each, _) in enumerate(SAVED))
+    lesson = written(tmp_path, "".join(asked), SAVES)
+    found = own_questions(lesson, run_lesson(lesson, "torch").trace, engine_named("torch")).values()
+    assert [each.right.text for each in found if isinstance(each, Prediction)] == [right for *_, right in SAVED]
+
+
 @pytest.mark.torch
 def test_answers_on_pytorch_are_the_same(tmp_path: Path) -> None:
     """A recording has no event for an error that the program catches."""
