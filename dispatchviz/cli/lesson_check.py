@@ -9,30 +9,27 @@ import io
 import sys
 import traceback
 import warnings
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, suppress
 from pathlib import Path
 from typing import Any
 
 import dispatchviz.testing
+from dispatchviz.cli.lesson_check_stops import stop_problems, stops_without_step
 from dispatchviz.cli.recorded_values import SMALL
 from dispatchviz.core.record import events
 from dispatchviz.explain.predictions.prediction import Prediction
-from dispatchviz.explain.predictions.trace_predictions import prediction_at
 from dispatchviz.foundation.english import counted
 from dispatchviz.foundation.shipped_examples import script_of
 from dispatchviz.foundation.terminal_output import dropped
 from dispatchviz.lessons.asked.own_questions import Asked, own_questions
-from dispatchviz.lessons.asked.question_text import QuestionError
 from dispatchviz.lessons.lesson_file import Lesson, read_draft
 from dispatchviz.lessons.mine.goals import goal_problems, reached
-from dispatchviz.lessons.passages import Passage
 from dispatchviz.lessons.problem import Problem, placed
-from dispatchviz.lessons.stop_steps import UnknownStopError
-from dispatchviz.lessons.stops import step_named
 from dispatchviz.running.engines import engine_named
 from dispatchviz.running.program import Outcome, run
 from dispatchviz.running.recording import EngineName
+from dispatchviz.testing.known_names import UnseenError
 from dispatchviz.testing.trace_text import TraceText, explained
 from dispatchviz.trace import Trace
 
@@ -42,18 +39,19 @@ STANDARD_ERROR = 2
 
 def checked(path: Path, engine: EngineName = "model") -> tuple[list[str], bool]:
     """Check a lesson on an engine. Return a line with its counts, or a line for each problem; and whether there is
-    no problem.
+    no problem. Lines about the limits of a recording follow the counts.
     """
     lesson = read_draft(path)
     with ExitStack() as stack:
         with suppress(OSError):  # standard error is closed
             stack.enter_context(dropped(STANDARD_ERROR))  # C++ prints warnings there
         found = list(problems(lesson, engine))
-    if found:
-        return placed(path, found), False
+    rows = placed(path, found)
+    if not all(problem.is_limit for problem in found):
+        return rows, False
     questions = sum(passage.asks for passage in lesson.stops)
     stops = counted(len(lesson.stops) - questions, "stop")
-    return [f"{lesson.name}: {stops}, {counted(questions, 'question')}, no problems"], True
+    return [f"{lesson.name}: {stops}, {counted(questions, 'question')}, no problems", *rows], True
 
 
 def run_lesson(lesson: Lesson, engine: EngineName = "model") -> Outcome:
@@ -84,24 +82,36 @@ def problems(lesson: Lesson, engine: EngineName = "model") -> Iterator[Problem]:
     if not lesson.is_python:
         return
     outcome = run_lesson(lesson, engine)
-    yield from _end(lesson, outcome)
     yield from _name(lesson)
     yield from _told(lesson)
-    latest, own = -1, own_questions(lesson, outcome.trace, engine_named(engine))
+    yield from _without_check(lesson)
+    own = own_questions(lesson, outcome.trace, engine_named(engine))
     yield from _differences(own, own_questions(lesson, outcome.trace, engine_named(engine)))
-    for passage in lesson.stops:
-        latest = yield from _stop(outcome.trace, passage, latest, own)
-    if not lesson.stops:
-        yield Problem(1, "the lesson has no stop, which is a line such as # stop: z's Node")
+    found = list(stop_problems(lesson, outcome.trace, own))
+    end = _end(lesson, outcome)
+    if end is None:
+        yield from found
+        yield from _check(lesson, outcome.trace, any(problem.is_limit for problem in found))
+    else:
+        lacking = stops_without_step(lesson, outcome.trace)
+        yield end._replace(text=end.text + _follows(lacking))
+        yield from (problem for problem in found if problem.line not in lacking)
     yield from _goals(lesson, outcome.trace)
-    yield from _assertions(lesson, outcome.trace, engine)
+    yield from _facts(lesson, engine)
 
 
-def _end(lesson: Lesson, outcome: Outcome) -> Iterator[Problem]:
+def _end(lesson: Lesson, outcome: Outcome) -> Problem | None:
+    """Return the problem if the program ends in another way than the lesson states."""
     name = type(outcome.error).__name__ if outcome.error is not None else ""
-    if name != lesson.raises:
-        meant = f"expects # raises: {lesson.raises}" if lesson.raises else "expects no error"
-        yield Problem(outcome.location[1] or 1, f"the program {_ended(outcome, name)}, but the lesson {meant}")
+    if name == lesson.raises:
+        return None
+    meant = f"expects # raises: {lesson.raises}" if lesson.raises else "expects no error"
+    return Problem(outcome.location[1] or 1, f"the program {_ended(outcome, name)}, but the lesson {meant}")
+
+
+def _follows(lines: Sequence[int]) -> str:
+    """Return what follows from a wrong end."""
+    return f"; the stops in these lines do not happen then: {', '.join(map(str, lines))}" if lines else ""
 
 
 def _ended(outcome: Outcome, name: str) -> str:
@@ -134,29 +144,6 @@ def _differences(own: Asked, again: Asked) -> Iterator[Problem]:
             yield Problem(line, f"{text}; begin the program with torch.manual_seed(0) or random.seed(0)")
 
 
-def _stop(trace: Trace, passage: Passage, latest: int, own: Asked) -> Generator[Problem, None, int]:
-    """Yield the problem of a stop, if any; return the latest step of the stops up to it.
-
-    A question must come before any stop at a later step: otherwise the reader, on the way to that stop, would be asked
-    the question early.
-    """
-    try:
-        step = step_named(trace, passage.stop)
-    except UnknownStopError as error:
-        yield Problem(passage.line, str(error))
-        return latest
-    asked = own.get(passage.line)
-    if isinstance(asked, QuestionError):
-        yield Problem(asked.line, str(asked))
-    elif passage.asks and asked is None and prediction_at(trace, step) is None:
-        yield Problem(passage.line, f"step {step} answers no question: write # stop: {passage.stop}")
-    elif passage.asks and step <= latest:
-        yield Problem(
-            passage.line, f"step {step} answers it, but an earlier stop is at step {latest}: ask before that stop"
-        )
-    return max(latest, step)
-
-
 def _goals(lesson: Lesson, trace: Trace) -> Iterator[Problem]:
     """Yield a problem for each goal that is no expression, or one if the lesson's own program reaches all."""
     wrong = list(goal_problems(lesson, trace))
@@ -174,28 +161,45 @@ def _names(lesson: Lesson) -> dict[str, Any]:
     return names
 
 
-def _assertions(lesson: Lesson, trace: Trace, engine: EngineName) -> Iterator[Problem]:
-    """Run ``check`` on the trace and ``facts`` on the engine; yield a problem for each that fails."""
-    names = _names(lesson)
-    if "check" not in names:
+def _without_check(lesson: Lesson) -> Iterator[Problem]:
+    if "check" not in _names(lesson):
         yield Problem(1, "the lesson has no closing assertion: def check(trace): ...")
-    else:
-        TraceText.last = None
-        try:
-            names["check"](trace)
-        except Exception as error:
-            yield _failed(lesson, error)
-    if "facts" in names:
-        with _quiet():
-            outcome = run(
-                str(lesson.path),
-                (),
-                io.StringIO(),
-                rewritten=lambda source: f"{lesson.assertions}facts()\n",
-                engine=engine_named(engine),
-            )
-        if outcome.error is not None:
-            yield _problem(lesson, outcome.location[1] or 1, outcome.error)
+
+
+def _check(lesson: Lesson, trace: Trace, lacks_steps: bool) -> Iterator[Problem]:
+    """Run ``check`` on the trace; yield a problem if it fails. It describes the steps of the model, so it does not run
+    on a recording that lacks some of them.
+    """
+    check = _names(lesson).get("check")
+    if check is None:
+        return
+    line = check.__code__.co_firstlineno
+    if lacks_steps:
+        yield Problem(line, "check(trace) did not run, because the recording lacks steps of the lesson", True)
+        return
+    TraceText.last = None
+    try:
+        check(trace)
+    except UnseenError as error:
+        yield Problem(line, f"check(trace) did not run: {error}", True)
+    except Exception as error:
+        yield _failed(lesson, error)
+
+
+def _facts(lesson: Lesson, engine: EngineName) -> Iterator[Problem]:
+    """Run ``facts`` on the engine; yield a problem if it fails."""
+    if "facts" not in _names(lesson):
+        return
+    with _quiet():
+        outcome = run(
+            str(lesson.path),
+            (),
+            io.StringIO(),
+            rewritten=lambda source: f"{lesson.assertions}facts()\n",
+            engine=engine_named(engine),
+        )
+    if outcome.error is not None:
+        yield _problem(lesson, outcome.location[1] or 1, outcome.error)
 
 
 def _failed(lesson: Lesson, error: Exception) -> Problem:

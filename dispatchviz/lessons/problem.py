@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from dispatchviz.foundation.english import counted
+from dispatchviz.foundation.english import counted, listed
 from dispatchviz.foundation.errors import DispatchvizError
 
 
@@ -20,11 +20,22 @@ class Problem(NamedTuple):
 
     line: int
     text: str
+    is_limit: bool = False
+    """True if the lesson is right, but a recording of an installed PyTorch cannot show the step."""
 
 
 def placed(path: Path, problems: Iterable[Problem]) -> list[str]:
-    """Return a text for each problem, in the order of the file: ``own.py, line 3: ...``."""
-    return [f"{path}, line {line}: {text}" for line, text in sorted(problems, key=lambda problem: problem.line)]
+    """Return a text for each problem, in the order of the file: ``own.py, line 3: ...``. Problems with the same text
+    are one: ``own.py, lines 3 and 7: ...``.
+    """
+    lines: dict[str, list[int]] = {}
+    for problem in sorted(problems, key=lambda problem: problem.line):
+        lines.setdefault(problem.text, []).append(problem.line)
+    return [f"{path}, {_lines(numbers)}: {text}" for text, numbers in lines.items()]
+
+
+def _lines(numbers: Sequence[int]) -> str:
+    return f"line {numbers[0]}" if len(numbers) == 1 else f"lines {listed([*map(str, numbers)])}"
 
 
 def refusal(path: Path, problems: Sequence[Problem]) -> LessonError:

@@ -13,7 +13,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import label
 from dispatchviz.lessons.lesson_file import parse_draft, parse_lesson, read_lesson
 from dispatchviz.lessons.problem import LessonError
-from dispatchviz.lessons.stop_steps import UnknownStopError
+from dispatchviz.lessons.stop_steps import UnknownStopError, UnseenStopError
 from dispatchviz.lessons.stops import FORMS, step_named, steps_named
 from dispatchviz.running.program import run
 from dispatchviz.running.program_source import Code
@@ -296,6 +296,15 @@ def test_stop_that_a_recording_of_pytorch_cannot_have_is_explained() -> None:
     recording = Trace(msgspec.structs.replace(trace.header, engine="torch"), trace.events)
     with pytest.raises(UnknownStopError, match=r"'event NodeQueued' does not happen\. Not seen in a release build: "):
         step_named(recording, "event NodeQueued")
+    for name in ("event NodeQueued", "error", "x.grad = None", "guard InferenceMode", "event VariableSaved"):
+        with pytest.raises(UnseenStopError) as raised:
+            step_named(recording, name)
+        assert str(raised.value).endswith(f". Not seen in a release build: {raised.value.why}")
+        assert raised.value.why
+    for name in ("event NodeStarted", "x.grad", "call mul", "event Nothing"):
+        with pytest.raises(UnknownStopError) as other:
+            step_named(recording, name)
+        assert not isinstance(other.value, UnseenStopError)
     with pytest.raises(UnknownStopError, match=r"'event NodeStarted' does not happen$"):
         step_named(recording, "event NodeStarted")
 

@@ -265,13 +265,29 @@ def test_own_answers_of_a_lesson_are_pytorchs(path: Path) -> None:
     assert own_questions(lesson, trace, engine_named("torch")) == own_questions(lesson, trace)
 
 
+NEED_CUDA = ("forum", "key_sets", "streams")
+
+
 @pytest.mark.long
 @pytest.mark.torch
-def test_the_lesson_on_a_real_model_holds_on_a_recording() -> None:
-    """All its stops and questions are about steps that an installed PyTorch shows."""
-    pytest.importorskip("torch")
-    lines, holds = checked(lesson_named("encoder_layer", None).path, "torch")
+@pytest.mark.parametrize("path", LESSONS)
+def test_lesson_has_no_problem_on_a_recording(path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    if path.stem in NEED_CUDA and not torch.cuda.is_available():
+        pytest.skip("this PyTorch has no CUDA")
+    lines, holds = checked(path, "torch")
     assert holds, lines
+
+
+@pytest.mark.torch
+def test_steps_that_only_the_model_shows_are_no_problems() -> None:
+    pytest.importorskip("torch")
+    path = lesson_named("engine", None).path
+    (counts, *limits), holds = checked(path, "torch")
+    assert (counts, holds) == ("engine: two stops, four questions, no problems", True)
+    assert limits[0].startswith(f"{path}, lines 22 and 33: only the model shows this: the engine does not expose")
+    assert limits[-1].endswith("check(trace) did not run, because the recording lacks steps of the lesson")
+    assert len(limits) == 3
 
 
 def test_the_order_is_that_of_the_page_of_examples() -> None:
@@ -384,6 +400,16 @@ def test_lesson_with_wrong_answers_is_refused_with_their_number(tmp_path: Path) 
     said = refused("lesson", "new.py", cwd=tmp_path)
     assert "there is no variable q" in said
     assert said.endswith(" (one more problem: dispatchviz lesson check new.py)\n")
+
+
+def test_problem_that_follows_from_the_end_of_the_program_is_no_other_one(tmp_path: Path) -> None:
+    source = NEW.replace("y = x * 2", "y = x * None").replace("# stop: y's Node", "# stop: 47")
+    ended, *_, wrong = problems(_written(source, tmp_path))
+    lines = source.split("\n")
+    assert not any("does not happen" in problem.text for problem in problems(_written(source, tmp_path)))
+    follows = [k for k, line in enumerate(lines, 1) if line == "# predict: call mul"]
+    assert ended.text.endswith(f"expects no error; the stops in these lines do not happen then: {follows[0]}")
+    assert (lines[wrong.line - 1], wrong.text[:27]) == ("# stop: 47", "'47' is not the name of a s")
 
 
 def test_a_question_whose_answer_was_shown_is_refused(tmp_path: Path) -> None:
