@@ -47,6 +47,8 @@ def _question(trace: Trace, asked: Prediction, lines: Lines, topic: int) -> dict
         "outer": asked.is_outer,
         "next": asks_for_next(trace, asked),
     }
+    if asked.shown_from:
+        found["hides"] = asked.shown_from
     if telling := telling_kernels(trace, asked):
         found["telling"] = telling
     if not asked.choices:
