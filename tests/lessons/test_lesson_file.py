@@ -349,14 +349,14 @@ ERRORS = {
 
 
 def test_all_errors_of_a_file_are_reported_at_once() -> None:
-    found = dict(parse_draft(DRAFT, HERE).problems)
+    found = {problem.line: problem.text for problem in parse_draft(DRAFT, HERE).problems}
     assert sorted(found) == sorted(ERRORS), "an error that only follows from another one is left out"
     assert all(found[line].startswith(said) for line, said in ERRORS.items())
 
 
 def test_all_errors_of_a_question_are_reported_at_once() -> None:
     source = DRAFT.replace("# because: No answer.", "# answer: x")
-    found = dict(parse_draft(source, HERE).problems)
+    found = {problem.line: problem.text for problem in parse_draft(source, HERE).problems}
     assert found[12] == "two choices are the same: one"
     assert found[13].startswith("a choice has at most 72 characters")
 
