@@ -1,4 +1,6 @@
-"""The grades of many logs as one CSV table: a row for each log, a column for each line of the answer file."""
+"""The grades of many logs as one CSV table: a row for each log, a column for each line of the answer file and for each
+goal of the lesson.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.lessons.mine.goals import Reached
 from dispatchviz.outputs.written_files import STANDARD_OUTPUT, check_place, write_bytes
 from dispatchviz.testing.marking import Mark
 
-HEAD = ("log", "program", "held", "lines", "error")
+HEAD = ("log", "program")
 """The first columns."""
+
+OF_LINES, OF_GOALS = ("held", "lines"), ("reached", "goals")
+"""The columns of the numbers, for an answer file and for the goals of a lesson."""
 
 TRACES = (".dvtrace", ".jsonl", ".jsonl.gz")
 """The suffixes of the files that are graded in a folder."""
@@ -26,28 +32,32 @@ class Graded:
     log: str
     program: str = ""
     marks: tuple[Mark, ...] = ()
+    goals: tuple[Reached, ...] = ()
+    note: str = ""
+    """The reason why some goals have no value."""
     error: str = ""
+    """The reason why the log cannot be read."""
 
     @property
     def holds(self) -> bool:
-        """True if every line holds."""
-        return not self.error and all(mark.holds for mark in self.marks)
+        """True if every line holds and every goal is reached."""
+        return not self.error and all(mark.holds for mark in self.marks) and all(goal.holds for goal in self.goals)
 
 
-def logs_in(paths: Sequence[str]) -> list[str]:
+def logs_in(paths: Sequence[str], suffixes: tuple[str, ...] = TRACES) -> list[str]:
     """Return the logs, with those of folders in order of their names. Raise DispatchvizError for a folder without
     any.
     """
-    return [log for path in paths for log in _logs(path)]
+    return [log for path in paths for log in _logs(path, suffixes)]
 
 
-def _logs(path: str) -> Iterator[str]:
+def _logs(path: str, suffixes: tuple[str, ...]) -> Iterator[str]:
     if not Path(path).is_dir():
         yield path
         return
-    found = sorted(str(each) for each in Path(path).iterdir() if each.name.endswith(TRACES) and each.is_file())
+    found = sorted(str(each) for each in Path(path).iterdir() if each.name.endswith(suffixes) and each.is_file())
     if not found:
-        raise DispatchvizError(f"there is no log in {path}: a log is a file that ends in {', '.join(TRACES)}")
+        raise DispatchvizError(f"there is no log in {path}: a log is a file that ends in {', '.join(suffixes)}")
     yield from found
 
 
@@ -57,21 +67,25 @@ def check_table(path: str) -> None:
         check_place(path, "table of check-log", lambda raw: raw.startswith(",".join(HEAD).encode()))
 
 
-def write_table(path: str, graded: Sequence[Graded], lines: Sequence[str]) -> None:
-    """Write the table. ``lines`` are the headings of the lines of the answer file."""
+def write_table(path: str, graded: Sequence[Graded], lines: Sequence[str], goals: Sequence[str]) -> None:
+    """Write the table. ``lines`` are the headings of the lines of the answer file, ``goals`` those of the goals."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow((*HEAD, *lines))
-    rows.writerows(_row(each, len(lines)) for each in graded)
+    counts = (*(OF_LINES if lines else ()), *(OF_GOALS if goals else ()))
+    rows.writerow((*HEAD, *counts, "error", *lines, *goals))
+    rows.writerows(_row(each, len(counts), len(lines) + len(goals)) for each in graded)
     write_bytes(path, text.getvalue().encode())
 
 
-def _row(graded: Graded, lines: int) -> list[str | int]:
-    numbers: list[str | int] = [sum(mark.holds for mark in graded.marks), len(graded.marks)]
-    marks: list[str | int] = [int(mark.holds) for mark in graded.marks]
+def _row(graded: Graded, counts: int, cells: int) -> list[str | int]:
+    begin = [_plain(graded.log), _plain(graded.program)]
     if graded.error:
-        numbers, marks = ["", ""], [""] * lines
-    return [_plain(graded.log), _plain(graded.program), *numbers, _plain(graded.error), *marks]
+        return [*begin, *[""] * counts, _plain(graded.error), *[""] * cells]
+    held = [int(mark.holds) for mark in graded.marks]
+    reached = [int(goal.holds) for goal in graded.goals]
+    numbers = [number for marks in (held, reached) if marks for number in (sum(marks), len(marks))]
+    shown = ["" if goal.needs_program else int(goal.holds) for goal in graded.goals]
+    return [*begin, *numbers, _plain(graded.note), *held, *shown]
 
 
 def _plain(text: str) -> str:

@@ -9,62 +9,54 @@ import io
 import sys
 import traceback
 import warnings
-from collections.abc import Generator, Iterator
-from contextlib import redirect_stderr
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stderr, suppress
 from pathlib import Path
 from typing import Any
 
 import dispatchviz.testing
+from dispatchviz.cli.lesson_check_stops import stop_problems, stops_without_step
 from dispatchviz.cli.recorded_values import SMALL
 from dispatchviz.core.record import events
 from dispatchviz.explain.predictions.prediction import Prediction
-from dispatchviz.explain.predictions.trace_predictions import prediction_at
 from dispatchviz.foundation.english import counted
 from dispatchviz.foundation.shipped_examples import script_of
-from dispatchviz.lessons.asked.expression import Expression, ExpressionError
+from dispatchviz.foundation.terminal_output import dropped
 from dispatchviz.lessons.asked.own_questions import Asked, own_questions
-from dispatchviz.lessons.asked.question_text import QuestionError
-from dispatchviz.lessons.asked.trace_words import TraceWords
-from dispatchviz.lessons.directives import not_a_directive
-from dispatchviz.lessons.lesson_file import Lesson, read_lesson
-from dispatchviz.lessons.mine.goals import reached
-from dispatchviz.lessons.passages import Passage
-from dispatchviz.lessons.stop_steps import UnknownStopError
-from dispatchviz.lessons.stops import step_named
+from dispatchviz.lessons.lesson_file import Lesson, read_draft
+from dispatchviz.lessons.mine.goals import goal_problems, reached
+from dispatchviz.lessons.problem import Problem, placed
 from dispatchviz.running.engines import engine_named
 from dispatchviz.running.program import Outcome, run
 from dispatchviz.running.recording import EngineName
+from dispatchviz.testing.known_names import UnseenError
 from dispatchviz.testing.trace_text import TraceText, explained
 from dispatchviz.trace import Trace
 
-
-@dataclass(frozen=True)
-class Problem:
-    """A problem of a lesson, and its line in the lesson's file."""
-
-    line: int
-    text: str
+STANDARD_ERROR = 2
+"""The file descriptor of standard error."""
 
 
 def checked(path: Path, engine: EngineName = "model") -> tuple[list[str], bool]:
     """Check a lesson on an engine. Return a line with its counts, or a line for each problem; and whether there is
-    no problem.
+    no problem. Lines about the limits of a recording follow the counts.
     """
-    lesson = read_lesson(path)
-    found = list(problems(lesson, engine))
-    if found:
-        return [f"{path}, line {problem.line}: {problem.text}" for problem in found], False
+    lesson = read_draft(path)
+    with ExitStack() as stack:
+        with suppress(OSError):  # standard error is closed
+            stack.enter_context(dropped(STANDARD_ERROR))  # C++ prints warnings there
+        found = list(problems(lesson, engine))
+    rows = placed(path, found)
+    if not all(problem.is_limit for problem in found):
+        return rows, False
     questions = sum(passage.asks for passage in lesson.stops)
     stops = counted(len(lesson.stops) - questions, "stop")
-    return [f"{lesson.name}: {stops}, {counted(questions, 'question')}, no problems"], True
+    return [f"{lesson.name}: {stops}, {counted(questions, 'question')}, no problems", *rows], True
 
 
 def run_lesson(lesson: Lesson, engine: EngineName = "model") -> Outcome:
     """Run the program of a lesson and record it. Nothing is printed; warnings behave as in a new process."""
-    with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
-        warnings.resetwarnings()
-        warnings.simplefilter("default")
+    with _quiet():
         return run(
             script_of(lesson.path),
             (),
@@ -75,28 +67,51 @@ def run_lesson(lesson: Lesson, engine: EngineName = "model") -> Outcome:
         )
 
 
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Drop warnings and what is written to ``sys.stderr``."""
+    with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
+        warnings.resetwarnings()
+        warnings.simplefilter("default")
+        yield
+
+
 def problems(lesson: Lesson, engine: EngineName = "model") -> Iterator[Problem]:
-    """Yield all problems of a lesson, in the order of the file where possible."""
+    """Yield all problems of a lesson, which may be a draft."""
+    yield from lesson.problems
+    if not lesson.is_python:
+        return
     outcome = run_lesson(lesson, engine)
-    yield from _end(lesson, outcome)
     yield from _name(lesson)
     yield from _told(lesson)
-    latest, own = -1, own_questions(lesson, outcome.trace, engine_named(engine))
+    yield from _without_check(lesson)
+    own = own_questions(lesson, outcome.trace, engine_named(engine))
     yield from _differences(own, own_questions(lesson, outcome.trace, engine_named(engine)))
-    for passage in lesson.stops:
-        latest = yield from _stop(outcome.trace, passage, latest, own)
-    yield from (Problem(line, not_a_directive(word, meant)) for line, word, meant in lesson.misspelled)
-    if not lesson.stops:
-        yield Problem(1, "the lesson has no stop, which is a line such as # stop: z's Node")
+    found = list(stop_problems(lesson, outcome.trace, own))
+    end = _end(lesson, outcome)
+    if end is None:
+        yield from found
+        yield from _check(lesson, outcome.trace, any(problem.is_limit for problem in found))
+    else:
+        lacking = stops_without_step(lesson, outcome.trace)
+        yield end._replace(text=end.text + _follows(lacking))
+        yield from (problem for problem in found if problem.line not in lacking)
     yield from _goals(lesson, outcome.trace)
-    yield from _assertions(lesson, outcome.trace, engine)
+    yield from _facts(lesson, engine)
 
 
-def _end(lesson: Lesson, outcome: Outcome) -> Iterator[Problem]:
+def _end(lesson: Lesson, outcome: Outcome) -> Problem | None:
+    """Return the problem if the program ends in another way than the lesson states."""
     name = type(outcome.error).__name__ if outcome.error is not None else ""
-    if name != lesson.raises:
-        meant = f"expects # raises: {lesson.raises}" if lesson.raises else "expects no error"
-        yield Problem(outcome.location[1] or 1, f"the program {_ended(outcome, name)}, but the lesson {meant}")
+    if name == lesson.raises:
+        return None
+    meant = f"expects # raises: {lesson.raises}" if lesson.raises else "expects no error"
+    return Problem(outcome.location[1] or 1, f"the program {_ended(outcome, name)}, but the lesson {meant}")
+
+
+def _follows(lines: Sequence[int]) -> str:
+    """Return what follows from a wrong end."""
+    return f"; the stops in these lines do not happen then: {', '.join(map(str, lines))}" if lines else ""
 
 
 def _ended(outcome: Outcome, name: str) -> str:
@@ -129,38 +144,10 @@ def _differences(own: Asked, again: Asked) -> Iterator[Problem]:
             yield Problem(line, f"{text}; begin the program with torch.manual_seed(0) or random.seed(0)")
 
 
-def _stop(trace: Trace, passage: Passage, latest: int, own: Asked) -> Generator[Problem, None, int]:
-    """Yield the problem of a stop, if any; return the latest step of the stops up to it.
-
-    A question must come before any stop at a later step: otherwise the reader, on the way to that stop, would be asked
-    the question early.
-    """
-    try:
-        step = step_named(trace, passage.stop)
-    except UnknownStopError as error:
-        yield Problem(passage.line, str(error))
-        return latest
-    asked = own.get(passage.line)
-    if isinstance(asked, QuestionError):
-        yield Problem(asked.line, str(asked))
-    elif passage.asks and asked is None and prediction_at(trace, step) is None:
-        yield Problem(passage.line, f"step {step} answers no question: write # stop: {passage.stop}")
-    elif passage.asks and step <= latest:
-        yield Problem(
-            passage.line, f"step {step} answers it, but an earlier stop is at step {latest}: ask before that stop"
-        )
-    return max(latest, step)
-
-
 def _goals(lesson: Lesson, trace: Trace) -> Iterator[Problem]:
     """Yield a problem for each goal that is no expression, or one if the lesson's own program reaches all."""
-    wrong = False
-    for goal in lesson.goals:
-        try:
-            Expression(goal.text, TraceWords(trace, len(trace) - 1).functions)
-        except ExpressionError as error:
-            wrong = True
-            yield Problem(goal.line, str(error))
+    wrong = list(goal_problems(lesson, trace))
+    yield from wrong
     if lesson.goals and not wrong and all(goal.holds for goal in reached(lesson, trace)):
         text = "the program of the lesson reaches all goals, so learners have nothing to change"
         yield Problem(lesson.goals[0].line, text)
@@ -174,27 +161,36 @@ def _names(lesson: Lesson) -> dict[str, Any]:
     return names
 
 
-def check_problem(lesson: Lesson, trace: Trace) -> Problem | None:
-    """Run ``check`` of a lesson on a trace; return the problem if it fails. A lesson without ``check`` has none."""
-    names = _names(lesson)
-    if "check" not in names:
-        return None
+def _without_check(lesson: Lesson) -> Iterator[Problem]:
+    if "check" not in _names(lesson):
+        yield Problem(1, "the lesson has no closing assertion: def check(trace): ...")
+
+
+def _check(lesson: Lesson, trace: Trace, lacks_steps: bool) -> Iterator[Problem]:
+    """Run ``check`` on the trace; yield a problem if it fails. It describes the steps of the model, so it does not run
+    on a recording that lacks some of them.
+    """
+    check = _names(lesson).get("check")
+    if check is None:
+        return
+    line = check.__code__.co_firstlineno
+    if lacks_steps:
+        yield Problem(line, "check(trace) did not run, because the recording lacks steps of the lesson", True)
+        return
     TraceText.last = None
     try:
-        names["check"](trace)
+        check(trace)
+    except UnseenError as error:
+        yield Problem(line, f"check(trace) did not run: {error}", True)
     except Exception as error:
-        return _failed(lesson, error)
-    return None
+        yield _failed(lesson, error)
 
 
-def _assertions(lesson: Lesson, trace: Trace, engine: EngineName) -> Iterator[Problem]:
-    """Run ``check`` on the trace and ``facts`` on the engine; yield a problem for each that fails."""
-    names = _names(lesson)
-    if "check" not in names:
-        yield Problem(1, "the lesson has no closing assertion: def check(trace): ...")
-    elif (failed := check_problem(lesson, trace)) is not None:
-        yield failed
-    if "facts" in names:
+def _facts(lesson: Lesson, engine: EngineName) -> Iterator[Problem]:
+    """Run ``facts`` on the engine; yield a problem if it fails."""
+    if "facts" not in _names(lesson):
+        return
+    with _quiet():
         outcome = run(
             str(lesson.path),
             (),
@@ -202,8 +198,8 @@ def _assertions(lesson: Lesson, trace: Trace, engine: EngineName) -> Iterator[Pr
             rewritten=lambda source: f"{lesson.assertions}facts()\n",
             engine=engine_named(engine),
         )
-        if outcome.error is not None:
-            yield _problem(lesson, outcome.location[1] or 1, outcome.error)
+    if outcome.error is not None:
+        yield _problem(lesson, outcome.location[1] or 1, outcome.error)
 
 
 def _failed(lesson: Lesson, error: Exception) -> Problem:

@@ -135,7 +135,7 @@ def _named(name: str, folder: Path | None) -> Lesson:
     """Find a lesson by name. Raise LessonError if there is none, with another meaning of the name if it has one."""
     from dispatchviz.cli.other_meanings import with_meaning
     from dispatchviz.lessons.catalog import lesson_named
-    from dispatchviz.lessons.passages import LessonError
+    from dispatchviz.lessons.problem import LessonError
 
     try:
         return lesson_named(name, folder)

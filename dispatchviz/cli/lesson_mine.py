@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-from dispatchviz.cli.lesson_check import check_problem, run_lesson
+from dispatchviz.cli.lesson_check import run_lesson
 from dispatchviz.foundation.english import shortened
-from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.terminal_output import print_lines
 from dispatchviz.lessons.lesson_file import Lesson
 from dispatchviz.lessons.mine.facts import Fact, facts
 from dispatchviz.lessons.mine.goals import Reached, reached
 from dispatchviz.lessons.mine.hints import hints
 from dispatchviz.lessons.mine.learner_program import learners_lesson, write_first
-from dispatchviz.trace import Trace
+from dispatchviz.lessons.problem import LessonError
+from dispatchviz.running.program import Outcome
 from dispatchviz.views.text.console import Console, terminal
 
 GOAL_MISSED = 1
@@ -37,62 +35,31 @@ def show_mine(lesson: Lesson, named: Sequence[str], path: Path, hint: int) -> in
         print_lines([f"{path} written: the program of the lesson, and its tasks", f"Change it, then run: {command}"])
         return 0
     mine = learners_lesson(lesson, path)
-    outcome, of_lesson = run_lesson(mine), run_lesson(lesson)
-    if not len(outcome.trace):
-        raise DispatchvizError(f"{path}: nothing was recorded; a program for a lesson must call PyTorch")
+    outcome, of_lesson = run_mine(mine), run_lesson(lesson)
     found = facts(lesson, of_lesson.trace, mine, outcome.trace)
     goals = reached(mine, outcome.trace)
     console = terminal()
     opened = f"dispatchviz run --step STEP {shlex.quote(str(path))}"
     all_hints = hints(lesson, found, goals, opened)
-    closing = _closing(lesson, outcome.trace)
-    console.print(_report(lesson, path, found, goals, closing, console))
+    console.print(_report(lesson, path, found, goals, opened, console))
     if type(outcome.error).__name__ not in ("NoneType", lesson.raises):
         print_lines(["", outcome.error_message, f"Why: dispatchviz why {shlex.quote(str(path))}"])
     console.print(_hints(all_hints, hint, command, console))
     return 0 if all(goal.holds for goal in goals) else GOAL_MISSED
 
 
-class Closing(NamedTuple):
-    """The closing assertions of a lesson, on a learner's program."""
-
-    about: str
-    """The first sentence of their docstring."""
-    holds: bool
-    why: str
-
-
-def _closing(lesson: Lesson, trace: Trace) -> list[Closing]:
-    """Run the closing assertions; return one result, or none if the lesson has no assertions."""
-    check = next((each for each in ast.parse(lesson.assertions).body if _is_check(each)), None)
-    if not isinstance(check, ast.FunctionDef):
-        return []
-    about = (ast.get_docstring(check) or "The closing assertions of the lesson").split("\n\n")[0]
-    failed = check_problem(lesson, trace)
-    why = "" if failed is None else failed.text.split("\n")[0]
-    return [
-        Closing(
-            " ".join(about.split()),
-            failed is None,
-            why.removeprefix("AssertionError: ").removesuffix("; similar events:"),
-        )
-    ]
-
-
-def _is_check(node: ast.stmt) -> bool:
-    return isinstance(node, ast.FunctionDef) and node.name == "check"
+def run_mine(mine: Lesson) -> Outcome:
+    """Run a learner's program and record it. Raise LessonError if it records nothing."""
+    outcome = run_lesson(mine)
+    if not len(outcome.trace):
+        raise LessonError(f"{mine.path}: nothing was recorded; a program for a lesson must call PyTorch")
+    return outcome
 
 
 def _report(
-    lesson: Lesson,
-    path: Path,
-    found: Sequence[Fact],
-    goals: Sequence[Reached],
-    closing: Sequence[Closing],
-    console: Console,
+    lesson: Lesson, path: Path, found: Sequence[Fact], goals: Sequence[Reached], opened: str, console: Console
 ) -> Iterator[str]:
-    holds = [*(fact.holds for fact in found), *(each.holds for each in closing)]
-    held = f"{sum(holds)} of {len(holds)} facts of the lesson hold"
+    held = f"{sum(fact.holds for fact in found)} of {len(found)} facts of the lesson hold"
     of_goals = f"{sum(goal.holds for goal in goals)} of {len(goals)} goals reached, " if goals else ""
     yield console.heading(lesson.title)
     yield f"{path}: {of_goals}{held}"
@@ -102,18 +69,13 @@ def _report(
             yield from _row(goal.holds, goal.goal.text, () if goal.holds else goal.why, console)
     yield from ("", console.heading("Facts of the lesson"))
     for fact in found:
-        yield from _fact(fact, console)
-    for each in closing:
-        yield from _row(each.holds, each.about, [each.why] if each.why else [], console)
+        yield from _row(fact.holds, fact.about, () if fact.holds else _change(fact, opened), console)
 
 
-def _fact(fact: Fact, console: Console) -> Iterator[str]:
-    if fact.holds:
-        text = fact.about if fact.lesson.text == fact.about else f"{fact.about}  {fact.lesson.text}"
-        yield from _row(True, text, (), console)
-        return
-    now = [f"in the lesson: {fact.lesson.text}", f"in your program: {fact.mine.text}", fact.mine.why]
-    yield from _row(False, fact.about, filter(None, now), console)
+def _change(fact: Fact, opened: str) -> Iterator[str]:
+    yield fact.change
+    if fact.asks and fact.mine.step is not None:
+        yield f"look: {opened.replace('STEP', str(fact.mine.step))}"
 
 
 def _row(holds: bool, text: str, more: Iterable[str], console: Console) -> Iterator[str]:

@@ -14,10 +14,9 @@ from dispatchviz.foundation.shipped_examples import script_of
 from dispatchviz.foundation.terminal_output import print_lines
 from dispatchviz.lessons.answers import KeptAnswers
 from dispatchviz.lessons.catalog import lesson_after
-from dispatchviz.lessons.directives import not_a_directive
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import Lesson
-from dispatchviz.lessons.passages import LessonError
+from dispatchviz.lessons.problem import refusal
 from dispatchviz.outputs.formats import suffix_of
 from dispatchviz.outputs.hand_out.format import HAND_OUT, HAND_OUT_MARK, check_hand_out
 from dispatchviz.outputs.page.format import PAGE, check_page
@@ -75,7 +74,8 @@ def guided(
     Raise DispatchvizError if the program does not end as the lesson states, or a line looks like a directive and is
     none.
     """
-    _check_directives(lesson)
+    if lesson.problems:
+        raise refusal(lesson.path, lesson.problems)
     kept = None if answers is None else KeptAnswers(answers)
     outcome = run_lesson(lesson)
     ended = type(outcome.error).__name__ if outcome.error is not None else ""
@@ -84,12 +84,6 @@ def guided(
         raise DispatchvizError(f"the program of the lesson {lesson.name} does not end as the lesson states: {found}")
     trace = without_folders(outcome.trace) if for_others else outcome.trace
     return Guide(lesson, trace, lesson_after(lesson) if after is None else after, kept), trace
-
-
-def _check_directives(lesson: Lesson) -> None:
-    """Raise LessonError for the first line that looks like a directive and is none."""
-    for line, word, meant in lesson.misspelled:
-        raise LessonError(f"{lesson.path}, line {line}: {not_a_directive(word, meant)}")
 
 
 def _check_name(output: str) -> None:

@@ -14,7 +14,8 @@ from dispatchviz.explain.trace_index.enclosing_steps import user_stack
 from dispatchviz.lessons.catalog import all_lessons, misconceptions
 from dispatchviz.lessons.guide import Guide, Place
 from dispatchviz.lessons.lesson_file import read_lesson
-from dispatchviz.lessons.passages import LessonError, Passage
+from dispatchviz.lessons.passages import Passage
+from dispatchviz.lessons.problem import LessonError
 from dispatchviz.outputs.hand_out.marks import code as _code
 from dispatchviz.outputs.hand_out.marks import plain as _plain
 

@@ -103,11 +103,17 @@ def complain(text: str) -> None:
 
 def _drop_written(stream: TextIO) -> None:
     """Empty the buffer of a stream whose file accepts no data, since Python would otherwise exit with status 120."""
-    file = stream.fileno()
+    with dropped(stream.fileno()):
+        stream.flush()
+
+
+@contextlib.contextmanager
+def dropped(file: int) -> Iterator[None]:
+    """Drop what is written to a file descriptor, also by C++. Raise OSError if it is closed."""
     kept, nowhere = os.dup(file), os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, file)
-        stream.flush()
+        yield
     finally:
         os.dup2(kept, file)
         os.close(kept)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dispatchviz.foundation import shipped_examples
 from dispatchviz.lessons.lesson_file import Lesson, read_lesson
-from dispatchviz.lessons.passages import LessonError
+from dispatchviz.lessons.problem import LessonError
 
 
 def shipped_lessons() -> tuple[Path, ...]:
@@ -86,7 +86,7 @@ def word_of(lesson: Lesson) -> str:
 
 def lesson_after(lesson: Lesson) -> str:
     """Return the word that names the next lesson: a name, or a file for a teacher's folder; empty after the last
-    one.
+    one, and before a file that is not a lesson.
     """
     path = lesson.path.resolve()
     groups = (shipped_lessons(), misconceptions())
@@ -95,7 +95,17 @@ def lesson_after(lesson: Lesson) -> str:
     at = next((at for at, each in enumerate(files, 1) if each.resolve() == path), len(files))
     if at == len(files):
         return ""
-    return str(files[at]) if shipped is None else files[at].stem
+    if shipped is not None:
+        return files[at].stem
+    return str(files[at]) if _is_lesson(files[at]) else ""
+
+
+def _is_lesson(path: Path) -> bool:
+    """Return whether a file is a lesson. A file with a mark of one may be another program, or a lesson with errors."""
+    try:
+        return bool(read_lesson(path).stops)
+    except LessonError:
+        return False
 
 
 def _meant(name: str, names: Sequence[str]) -> str:

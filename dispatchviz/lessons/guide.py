@@ -16,7 +16,9 @@ from dispatchviz.lessons.asked.own_questions import Asked, own_questions
 from dispatchviz.lessons.asked.question_text import QuestionError
 from dispatchviz.lessons.catalog import word_of
 from dispatchviz.lessons.lesson_file import Lesson
-from dispatchviz.lessons.passages import LessonError, Passage
+from dispatchviz.lessons.passages import Passage
+from dispatchviz.lessons.problem import Problem, refusal
+from dispatchviz.lessons.stop_steps import UnknownStopError
 from dispatchviz.lessons.stops import step_named
 
 
@@ -39,8 +41,8 @@ class Guide:
     """The places of a lesson in the order of its file, and the reader's current one."""
 
     def __init__(self, lesson: Lesson, trace: Trace, after: str = "", kept: KeptAnswers | None = None) -> None:
-        """``after`` is the next lesson, if any; ``kept`` keeps the answers, if given. Raise UnknownStopError for a stop
-        that does not exist, and LessonError for a question of the lesson without a right answer.
+        """``after`` is the next lesson, if any; ``kept`` keeps the answers, if given. Raise LessonError if a stop does
+        not exist, or a question of the lesson has no right answer.
         """
         self.lesson = lesson
         self.trace = trace
@@ -82,15 +84,28 @@ class Guide:
 
 def _places(lesson: Lesson, trace: Trace) -> Iterator[Place]:
     step, own = 0, own_questions(lesson, trace)
+    problems = [*_without_step(lesson, trace), *(Problem(each.line, str(each)) for each in _errors(own))]
+    if problems:
+        raise refusal(lesson.path, problems)
     for passage in lesson.passages:
         step = step_named(trace, passage.stop) if passage.stop else step
-        yield Place(passage, step, _question(lesson, passage, trace, step, own))
+        yield Place(passage, step, _question(passage, trace, step, own))
 
 
-def _question(lesson: Lesson, passage: Passage, trace: Trace, step: int, own: Asked) -> Prediction | None:
+def _without_step(lesson: Lesson, trace: Trace) -> Iterator[Problem]:
+    for passage in lesson.stops:
+        try:
+            step_named(trace, passage.stop)
+        except UnknownStopError as error:
+            yield Problem(passage.line, str(error))
+
+
+def _errors(own: Asked) -> Iterator[QuestionError]:
+    return (asked for asked in own.values() if isinstance(asked, QuestionError))
+
+
+def _question(passage: Passage, trace: Trace, step: int, own: Asked) -> Prediction | None:
     if not passage.asks:
         return None
     asked = own.get(passage.line) if passage.question else prediction_at(trace, step)
-    if isinstance(asked, QuestionError):
-        raise LessonError(f"{lesson.path}, line {asked.line}: {asked}")
-    return asked
+    return asked if isinstance(asked, Prediction) else None

@@ -25,12 +25,13 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dispatchviz.lessons.directives import Comments, misspelled, not_a_directive
-from dispatchviz.lessons.passages import Goal, LessonError, Passage, passages_of
+from dispatchviz.lessons.passages import Goal, Passage, Wrong, passages_of
+from dispatchviz.lessons.problem import LessonError, Problem, refusal
 
 ASSERTIONS = re.compile(r"check|facts(_\w+)?")
 """The names of functions that are not part of a lesson's program."""
@@ -55,12 +56,24 @@ class Lesson:
     path: Path = Path()
     misspelled: tuple[tuple[int, str, str], ...] = ()
     """Lines of prose that look like a directive: line number, first word, the directive that was probably meant."""
+    wrong: tuple[Problem, ...] = ()
+    """The parts of the file with a wrong form; empty unless it is a draft."""
 
     @property
     def summary(self) -> str:
         """The first paragraph, which says what the lesson is about, as one line."""
         text = self.passages[0].text if self.passages else ""
         return " ".join(text.split("\n\n")[0].split())
+
+    @property
+    def is_python(self) -> bool:
+        """True if the file is a program. The draft of another file has nothing but an error."""
+        return bool(self.program)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """The problems that show without a run of the program."""
+        return (*self.wrong, *(Problem(line, not_a_directive(word, meant)) for line, word, meant in self.misspelled))
 
     @property
     def goals(self) -> tuple[Goal, ...]:
@@ -80,50 +93,69 @@ class Lesson:
 
 def read_lesson(path: Path) -> Lesson:
     """Read the lesson in a file. Raise LessonError if the file is not a lesson."""
-    try:
-        source = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise LessonError(f"cannot read the lesson {path}: {error}") from None
-    return parse_lesson(source, path)
+    return _complete(read_draft(path))
 
 
 def parse_lesson(source: str, path: Path) -> Lesson:
     """Parse a lesson. Raise LessonError, with file and line, if the text is not a lesson."""
-    text, assertions = _parts(source, path)
+    return _complete(parse_draft(source, path))
+
+
+def _complete(draft: Lesson) -> Lesson:
+    if draft.wrong:
+        raise refusal(draft.path, draft.problems)
+    return draft
+
+
+def read_draft(path: Path) -> Lesson:
+    """Read a lesson that may have errors. Raise LessonError if the file cannot be read."""
+    try:
+        source = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise LessonError(f"cannot read the lesson {path}: {error}") from None
+    return parse_draft(source, path)
+
+
+def parse_draft(source: str, path: Path) -> Lesson:
+    """Parse a lesson that may have errors: ``wrong`` has all of them."""
+    try:
+        text, assertions = _parts(source)
+    except SyntaxError as error:
+        return Lesson(path.stem, "", (), "", "", path=path, wrong=(Problem(error.lineno or 1, error.msg),))
     comments = _comments(text)
-    title, passages, raises = _prose(comments, path)
+    wrong: list[Wrong] = []
+    found = list(passages_of(comments, wrong))
+    title = next((heading for _, heading, _ in found if heading), "")
+    raises = next((error for _, _, error in found if error), "")
+    passages = tuple(passage for passage, _, _ in found if passage is not None)
+    looks_like = tuple(misspelled(comments))
+    problems = [each.problem for each in wrong if not _follows(each, looks_like)]
     if not title:
-        raise LessonError(
-            f"{path}: a lesson must have a title, which is a comment such as: # # Why AutogradCUDA runs first"
-        )
-    program = _without(text)
-    return Lesson(path.stem, title, passages, program, assertions, raises, path, tuple(misspelled(comments)))
+        problems.append(Problem(1, _NO_TITLE))
+    return Lesson(path.stem, title, passages, _without(text), assertions, raises, path, looks_like, tuple(problems))
+
+
+_NO_TITLE = "a lesson must have a title, which is a comment such as: # # Why AutogradCUDA runs first"
+
+
+def _follows(wrong: Wrong, looks_like: Sequence[tuple[int, str, str]]) -> bool:
+    """Return whether a line before an error in its passage is its cause, such as: # question: ..."""
+    return any(wrong.begin <= line <= wrong.problem.line for line, _, _ in looks_like)
 
 
 def program_of(source: str, path: Path) -> str:
     """Return the program in the file of a lesson or of a learner. Raise LessonError if it is not Python."""
-    return _without(_parts(source, path)[0])
-
-
-def _prose(comments: Comments, path: Path) -> tuple[str, tuple[Passage, ...], str]:
-    """Return the title, the passages, and the error that the program ends with."""
     try:
-        found = list(passages_of(comments, path))
-    except LessonError:
-        for line, word, meant in misspelled(comments):  # the cause of the error, such as: # question: ...
-            raise LessonError(f"{path}, line {line}: {not_a_directive(word, meant)}") from None
-        raise
-    title = next((heading for _, heading, _ in found if heading), "")
-    error = next((error for _, _, error in found if error), "")
-    return title, tuple(passage for passage, _, _ in found if passage is not None), error
-
-
-def _parts(source: str, path: Path) -> tuple[str, str]:
-    """Split a source into the program and the assertions, each with blank lines in place of the other."""
-    try:
-        functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+        return _without(_parts(source)[0])
     except SyntaxError as error:
-        raise LessonError(f"{path}, line {error.lineno}: {error.msg}") from None
+        raise refusal(path, [Problem(error.lineno or 1, error.msg)]) from None
+
+
+def _parts(source: str) -> tuple[str, str]:
+    """Split a source into the program and the assertions, each with blank lines in place of the other. Raise
+    SyntaxError if it is not Python.
+    """
+    functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
     cut = [node for node in functions if ASSERTIONS.fullmatch(node.name)]
     spans = [range(node.lineno - 1, node.end_lineno or node.lineno) for node in cut]
     lines = source.split("\n")

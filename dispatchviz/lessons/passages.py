@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 from typing import NamedTuple
 
-from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.lessons.asked.question_text import ASK, PARTS, QuestionError, QuestionReader, WrittenQuestion
 from dispatchviz.lessons.directives import DIRECTIVE, GOAL, HEADING, HINT, PREDICT, RAISES, Comments
+from dispatchviz.lessons.problem import Problem
 
 PHASES = ("Predict", "Run", "Investigate", "Modify", "Make")
 """The phases of Sentance and Waite's PRIMM."""
@@ -21,10 +19,6 @@ OWN_WORK = ("Modify", "Make")
 
 MOST_HINTS = 3
 """The most hints of a lesson, from a nudge to the answer."""
-
-
-class LessonError(DispatchvizError):
-    """A file that is not a lesson, with the line where that shows."""
 
 
 class Goal(NamedTuple):
@@ -60,9 +54,17 @@ Found = tuple[Passage | None, str, str]
 """A passage or None; the title, if found here; the error that ends the program, if found here."""
 
 
-def passages_of(comments: Comments, path: Path) -> Iterator[Found]:
-    """Yield the prose in order. Raise LessonError, with file and line, for a phase or a question with a wrong form."""
-    reader = _Reader(path)
+class Wrong(NamedTuple):
+    """A phase, question, goal or hint with a wrong form."""
+
+    problem: Problem
+    begin: int
+    """The first line of its passage."""
+
+
+def passages_of(comments: Comments, wrong: list[Wrong]) -> Iterator[Found]:
+    """Yield the prose in order. Append each phase, question, goal or hint with a wrong form to ``wrong``."""
+    reader = _Reader(wrong)
     for first, block in _blocks(comments):
         reader.begin(first)
         for number, line in enumerate(block, first):
@@ -80,8 +82,8 @@ def _blocks(comments: Comments) -> Iterator[tuple[int, list[str]]]:
 class _Reader:
     """A reader of prose, line by line. It has the parts of the passage that has begun."""
 
-    def __init__(self, path: Path) -> None:
-        self._path, self._phase, self._hints = path, "", 0
+    def __init__(self, wrong: list[Wrong]) -> None:
+        self._wrong, self._phase, self._hints = wrong, "", 0
         self.begin(0)
 
     def begin(self, line: int, stop: str = "", asks: bool = False) -> None:
@@ -89,6 +91,8 @@ class _Reader:
         self._line, self._stop, self._asks = line, stop, asks
         self._text: list[str] = []
         self._question: QuestionReader | None = None
+        self._has_failed = False
+        """True after the first error of a question, because its next lines would only repeat it."""
         self._work: list[tuple[int, str, list[str]]] = []
         """The goals and hints: line, directive, text."""
         self._goes_on = False
@@ -110,7 +114,7 @@ class _Reader:
             if heading is not None and len(heading[1]) == 1:
                 yield None, heading[2], ""
             elif heading is not None:
-                self._phase = _next_phase(self._phase, heading[2], self._where(number))
+                self._begin_phase(number, heading[2])
             elif directive is not None and directive[1] == RAISES:
                 yield None, "", directive[2]
             elif directive is not None:
@@ -126,23 +130,44 @@ class _Reader:
             hints = tuple(" ".join(text) for _, name, text in self._work if name == HINT)
             yield Passage(self._phase, prose, self._stop, asks, self._line, question, goals, hints), "", ""
 
+    def _begin_phase(self, number: int, phase: str) -> None:
+        before, self._phase = self._phase, phase
+        if phase not in PHASES:
+            self._report(number, f"there is no phase {phase!r}; the phases are {', '.join(PHASES)}")
+        elif before in PHASES and PHASES.index(phase) <= PHASES.index(before):
+            self._report(number, f"{phase} cannot come after {before}; the order is {', '.join(PHASES)}")
+
     def _asking(self, number: int, name: str, value: str) -> None:
-        if name == ASK:
-            if not self._stop or self._asks or self._question or any(self._text):
-                raise LessonError(f"{self._where(number)}: {_NEEDS_STOP}")
+        if self._has_failed:
+            return
+        if name == ASK and (not self._stop or self._asks or self._question or any(self._text)):
+            self._fail(QuestionError(number, _NEEDS_STOP))
+        elif name == ASK:
             self._question = QuestionReader(number, [value])
         elif self._question is None:
-            raise LessonError(f"{self._where(number)}: {name}: belongs to a question; write # ask: before it")
+            self._fail(QuestionError(number, f"{name}: belongs to a question; write # ask: before it"))
         else:
-            with self._errors():
+            try:
                 self._question.directive(number, name, value)
+            except QuestionError as error:
+                self._fail(error)
+
+    def _fail(self, *errors: QuestionError) -> None:
+        self._has_failed = True
+        for error in errors:
+            self._report(error.line, str(error))
+
+    def _report(self, line: int, text: str) -> None:
+        self._wrong.append(Wrong(Problem(line, text), self._line))
 
     def _working(self, number: int, name: str, value: str) -> None:
-        if self._phase not in OWN_WORK:
-            raise LessonError(f"{self._where(number)}: write {name}: in the phases {' and '.join(OWN_WORK)} only")
+        if self._phase in ("", *PHASES) and self._phase not in OWN_WORK:
+            self._report(number, f"write {name}: in the phases {' and '.join(OWN_WORK)} only")
+            return
         self._hints += name == HINT
         if self._hints > MOST_HINTS:
-            raise LessonError(f"{self._where(number)}: a lesson has at most {MOST_HINTS} hints, and this is one more")
+            self._report(number, f"a lesson has at most {MOST_HINTS} hints, and this is one more")
+            return
         self._work.append((number, name, [value]))
         self._goes_on = True
 
@@ -154,32 +179,21 @@ class _Reader:
         return self._goes_on
 
     def _is_questions(self, number: int, line: str) -> bool:
-        with self._errors():
-            return self._question is not None and self._question.takes(number, line)
+        try:
+            return self._question is not None and not self._has_failed and self._question.takes(number, line)
+        except QuestionError as error:
+            self._fail(error)
+            return True
 
     def _written(self) -> WrittenQuestion | None:
-        with self._errors():
-            return None if self._question is None else self._question.question()
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except QuestionError as error:
-            raise LessonError(f"{self._where(error.line)}: {error}") from None
-
-    def _where(self, number: int) -> str:
-        return f"{self._path}, line {number}"
+        """Return the question of the passage; None if it has none, or one with a wrong form."""
+        if self._question is None or self._has_failed:
+            return None
+        errors = list(self._question.errors())
+        self._fail(*errors)
+        return None if errors else self._question.question()
 
 
 _NEEDS_STOP = (
     "a question needs a stop of its own in the line above it, whose step shows the answer: # stop: `loss.backward()`"
 )
-
-
-def _next_phase(before: str, phase: str, where: str) -> str:
-    if phase not in PHASES:
-        raise LessonError(f"{where}: there is no phase {phase!r}; the phases are {', '.join(PHASES)}")
-    if before and PHASES.index(phase) <= PHASES.index(before):
-        raise LessonError(f"{where}: {phase} cannot come after {before}; the order is {', '.join(PHASES)}")
-    return phase

@@ -27,6 +27,18 @@ class UnknownStopError(DispatchvizError):
     """A name that means no step of the trace."""
 
 
+class NoStepError(UnknownStopError):
+    """The name of a stop that does not happen."""
+
+
+class UnseenStopError(NoStepError):
+    """The name of a stop that a recording of an installed PyTorch cannot show."""
+
+    def __init__(self, text: str, why: str) -> None:
+        super().__init__(text)
+        self.why = why
+
+
 def calls(trace: Trace, name: re.Match[str]) -> Steps:
     return _dispatches(trace, name, "call")
 

@@ -25,7 +25,9 @@ from dispatchviz.foundation.english import counted, shortened
 from dispatchviz.lessons.stop_steps import (
     Find,
     Named,
+    NoStepError,
     UnknownStopError,
+    UnseenStopError,
     accumulators_of,
     calls,
     errors,
@@ -136,7 +138,10 @@ def step_named(trace: Trace, name: str) -> int:
     which = ORDINALS.index(stop["which"] or "first")
     at = -1 if ORDINALS[which] == "last" else which
     if not found or at >= len(found):
-        raise UnknownStopError(f"{name!r} does not happen{_why_not(trace, form, found, len(anywhere))}")
+        said = f"{name!r} does not happen"
+        if not anywhere and is_live(trace.header) and (why := _unseen(*form)):
+            raise UnseenStopError(f"{said}. Not seen in a release build: {why}", why)
+        raise NoStepError(f"{said}{_why_not(trace, form, found, len(anywhere))}")
     return found[at]
 
 
@@ -200,18 +205,37 @@ def _why_not(trace: Trace, form: tuple[Form, re.Match[str]], found: Sequence[int
 def _instead(trace: Trace, form: Form, name: re.Match[str]) -> str:
     """List names of that form that exist in the trace."""
     groups = name.groupdict()
-    if groups.get("kind") and is_live(trace.header):
-        return _unseen(groups["kind"] or "")
     there = _there(trace, form, groups)
     wanted = next((value for value in groups.values() if value), "")
     near = [shortened(each, LONGEST) for each in difflib.get_close_matches(wanted, there, 3, 0.3) or there[:5]]
     return f"; the trace has {', '.join(near)}" if near else ""
 
 
-def _unseen(name: str) -> str:
-    """Return why a recording of an installed PyTorch has no events of a kind; empty if it may have some."""
-    known = KINDS[next(kind for kind in ev.KINDS if kind.__name__ == name)].known
-    return f". Not seen in a release build: {known.by}" if known.how == "unseen" else ""
+SEEN_IN_PART: dict[type[ev.Event], str] = {
+    ev.GuardEntered: "only the guards of kernels are seen, in the key sets",
+    ev.VariableSaved: "a saved tensor that a hook has packed is not read",
+}
+"""The kinds of which a recording of an installed PyTorch has some events, and why it lacks the others."""
+
+
+def _unseen(form: Form, name: re.Match[str]) -> str:
+    """Return why a recording of an installed PyTorch lacks a stop; empty if it would have it."""
+    kind = _kind(form, name)
+    if kind is None or kind in SEEN_IN_PART:
+        return SEEN_IN_PART[kind] if kind else ""
+    known = KINDS[kind].known
+    return known.by if known.how == "unseen" else ""
+
+
+def _kind(form: Form, name: re.Match[str]) -> type[ev.Event] | None:
+    """Return the kind of event that a form names; None if it names several, or none."""
+    if written := name.groupdict().get("kind"):
+        return next((kind for kind in ev.KINDS if kind.__name__ == written), None)
+    if isinstance(form.steps, Named):
+        return form.steps.kind
+    if form.steps is errors:
+        return ev.ErrorRaised
+    return ev.GradSet if form.steps is gradients_deleted else None
 
 
 def _there(trace: Trace, form: Form, groups: Mapping[str, str | None]) -> list[str]:

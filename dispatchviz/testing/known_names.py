@@ -24,6 +24,10 @@ from dispatchviz.testing.patterns import Pattern
 from dispatchviz.testing.trace_text import short_node
 
 
+class UnseenError(ValueError):
+    """A pattern that asks for a fact that the recording of an installed PyTorch cannot see."""
+
+
 def check_names(trace: Trace, patterns: Iterable[Pattern]) -> None:
     """Raise ValueError, with similar names, for a pattern with a name that does not exist, and for one that asks for a
     fact that the recording cannot see.
@@ -32,7 +36,7 @@ def check_names(trace: Trace, patterns: Iterable[Pattern]) -> None:
     for pattern in patterns:
         if hidden := _unseen(trace, pattern):
             text = f"{pattern!r} cannot be checked on PyTorch {trace.header.pytorch}, because a release build does not"
-            raise without_log(ValueError(f"{text} show it: {hidden}; the model does"))
+            raise without_log(UnseenError(f"{text} show it: {hidden}; the model does"))
         for field, name in pattern.fields.items():
             kind = _kind(pattern, field)
             if kind and isinstance(name, str):

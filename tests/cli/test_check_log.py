@@ -241,3 +241,88 @@ def test_names_are_no_formulas_for_a_spreadsheet(folder_of_logs: Path, capsys: p
     Path("homework/ada.dvtrace").rename("=ada.dvtrace")
     main(["check-log", "=ada.dvtrace", "--expect", "answers.txt", "--csv", "-"])
     assert capsys.readouterr().out.splitlines()[1].startswith("'=ada.dvtrace,")
+
+
+# -- the goals of a lesson ---------------------------------------------------------------------------------------------
+
+LESSON = """\
+# # What does a product save?
+import torch
+
+w = torch.ones(2, requires_grad=True)
+y = (w + 2).sum()
+y.backward()
+# ## Predict
+# stop: call add
+# ## Make
+# goal: happens("call mul")
+# goal: w.grad.tolist() == [2, 2]
+"""
+
+
+@pytest.fixture
+def programs_and_logs(folder_of_logs: Path) -> Path:
+    """The homework of four learners, three of whom handed in a program, beside the lesson."""
+    Path("homework/sofia.dvtrace").unlink()
+    Path("homework/noor.py").write_text(f"{PRODUCT}y.backward()\n")
+    Path("homework/tom.py").write_text(f"{PRODUCT}y.backward(\n")
+    Path("homework/product.py").write_text(LESSON)
+    Path("homework/kim.py").write_text(f"{PRODUCT}print('no backward')\n")
+    return folder_of_logs
+
+
+GRADES = """\
+log,program,reached,goals,error,"goal: happens(""call mul"")","goal: w.grad.tolist() == [2, 2]"
+homework/ada.dvtrace,homework.py,1,2,"1 of 2 goals need the variables of the program, and a log has none: grade the \
+program (.py)",1,
+homework/eve.dvtrace,,,,homework/eve.dvtrace is not a dispatchviz trace: its first line is not a trace header,,
+homework/kim.py,homework/kim.py,1,2,,1,0
+homework/noor.py,homework/noor.py,2,2,,1,1
+homework/tom.py,,,,"homework/tom.py, line 4: '(' was never closed",,
+"""
+
+
+def test_goals_are_columns_of_the_table(programs_and_logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check-log", "homework", "--goals", "homework/product.py", "--csv", "grades.csv"]) == 1
+    assert capsys.readouterr().out == "grades.csv written: 1 of 5 logs fulfill all goals\n"
+    assert Path("grades.csv").read_text() == GRADES
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "lesson-homework.md"
+    assert f"```text\n{GRADES}```" in page.read_text("utf-8")
+
+
+def test_lines_and_goals_are_graded_together(programs_and_logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both = ["--expect", "answers.txt", "--goals", "homework/product.py"]
+    assert main(["check-log", "homework/noor.py", "homework/kim.py", *both, "--csv", "-"]) == 1
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.startswith("log,program,held,lines,reached,goals,error,line 1: ")
+    assert [row.split(",", 2)[2] for row in rows] == ["2,2,2,2,,1,1,1,1", "1,2,1,2,,1,0,1,0"]
+
+
+def test_report_has_a_mark_for_each_goal(programs_and_logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lesson = ["--goals", "homework/product.py"]
+    assert main(["check-log", "homework/kim.py", *lesson]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("homework/kim.py: 1 of 2 goals reached (homework/kim.py)\n  ✓ goal     happens(")
+    assert "\n  ✗ goal     w.grad.tolist() == [2, 2]\n" in out
+    assert main(["check-log", "homework/ada.dvtrace", *lesson]) == 1
+    assert "\n  ? goal     w.grad.tolist() == [2, 2]\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    ([], "check-log needs an answer file, --expect FILE, or a lesson, --goals LESSON"),
+    (["--goals", "engine"], "the lesson engine has no goals"),
+    (["--goals", "nothing"], "there is no lesson 'nothing'"),
+    (["--goals", "bad.py"], "bad.py, line 12: 'w.grad is' is not an expression of Python"),
+])  # fmt: skip
+def test_missing_goals_are_one_clear_error(
+    arguments: list[str], said: str, programs_and_logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("bad.py").write_text(f"{LESSON}# goal: w.grad is\n")
+    assert main(["check-log", "homework", *arguments, "--csv", "grades.csv"]) == 2
+    assert said in capsys.readouterr().err
+    assert not Path("grades.csv").exists()
+
+
+def test_program_is_no_log_without_goals(programs_and_logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check-log", "homework/noor.py", "--expect", "answers.txt"]) == 2
+    assert "homework/noor.py is not a dispatchviz trace" in capsys.readouterr().err

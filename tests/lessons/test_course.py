@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.lessons.catalog import shipped_lessons
+from dispatchviz.lessons.catalog import misconceptions, shipped_lessons
 from dispatchviz.lessons.lesson_file import Lesson, read_lesson
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "course.md").read_text("utf-8")
-ROWS = re.findall(r"^\| `(\w+)` \| (.*) \| (\d+) \| (.*)\|$", PAGE, re.MULTILINE)
+LESSONS_PART, _, BELIEFS_PART = PAGE.partition("## One misconception each")
+_ROW = re.compile(r"^\| `(\w+)` \| (.*) \| (\d+) \| (.*)\|$", re.MULTILINE)
+ROWS, BELIEF_ROWS = _ROW.findall(LESSONS_PART), _ROW.findall(BELIEFS_PART)
 COURSES = re.findall(r"^\| \w.* \| (`.*`) \| Make of `(\w+)` \|$", PAGE, re.MULTILINE)
 LESSONS = {path.stem: read_lesson(path) for path in shipped_lessons()}
+BELIEFS = {path.stem: read_lesson(path) for path in misconceptions()}
 
 WORDS, LINES = 130, 30
 """The amount that a learner reads in a minute: words of prose, lines of a program."""
@@ -41,6 +44,13 @@ def test_page_has_all_lessons_in_their_order() -> None:
 def test_lesson_takes_less_than_ten_minutes(name: str) -> None:
     [stated] = [int(row[2]) for row in ROWS if row[0] == name]
     assert stated == minutes(LESSONS[name]) < 10
+
+
+def test_page_has_the_minutes_of_all_misconceptions() -> None:
+    stated = [(name, title, int(number)) for name, title, number, _ in BELIEF_ROWS]
+    assert stated == [(name, belief.title, minutes(belief)) for name, belief in BELIEFS.items()]
+    assert {number for _, _, number in stated} == {1, 2}, "the page says one or two"
+    assert all(re.fullmatch(r"`(\w+)` ", before)[1] in LESSONS for *_, before in BELIEF_ROWS)  # type: ignore[index]
 
 
 def test_preparation_comes_before_a_lesson() -> None:

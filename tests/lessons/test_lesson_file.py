@@ -11,9 +11,9 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.kinds.all_kinds import label
-from dispatchviz.lessons.lesson_file import parse_lesson, read_lesson
-from dispatchviz.lessons.passages import LessonError
-from dispatchviz.lessons.stop_steps import UnknownStopError
+from dispatchviz.lessons.lesson_file import parse_draft, parse_lesson, read_lesson
+from dispatchviz.lessons.problem import LessonError
+from dispatchviz.lessons.stop_steps import UnknownStopError, UnseenStopError
 from dispatchviz.lessons.stops import FORMS, step_named, steps_named
 from dispatchviz.running.program import run
 from dispatchviz.running.program_source import Code
@@ -128,7 +128,7 @@ def test_misspelled_directive_is_found(line: str, meant: list[str]) -> None:
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("import torch\n", "here.py: a lesson must have a title"),
+        ("import torch\n", "here.py, line 1: a lesson must have a title"),
         ("# # A title\n# ## Guess\n", "here.py, line 2: there is no phase 'Guess'; the phases are Predict, Run, Inv"),
         ("# # A title\n# ## Run\n# ## Predict\n", "here.py, line 3: Predict cannot come after Run; the order is Pre"),
         ("# # A title\n# ## Run\n# ## Run\n", "here.py, line 3: Run cannot come after Run"),
@@ -296,5 +296,71 @@ def test_stop_that_a_recording_of_pytorch_cannot_have_is_explained() -> None:
     recording = Trace(msgspec.structs.replace(trace.header, engine="torch"), trace.events)
     with pytest.raises(UnknownStopError, match=r"'event NodeQueued' does not happen\. Not seen in a release build: "):
         step_named(recording, "event NodeQueued")
+    for name in ("event NodeQueued", "error", "x.grad = None", "guard InferenceMode", "event VariableSaved"):
+        with pytest.raises(UnseenStopError) as raised:
+            step_named(recording, name)
+        assert str(raised.value).endswith(f". Not seen in a release build: {raised.value.why}")
+        assert raised.value.why
+    for name in ("event NodeStarted", "x.grad", "call mul", "event Nothing"):
+        with pytest.raises(UnknownStopError) as other:
+            step_named(recording, name)
+        assert not isinstance(other.value, UnseenStopError)
     with pytest.raises(UnknownStopError, match=r"'event NodeStarted' does not happen$"):
         step_named(recording, "event NodeStarted")
+
+
+DRAFT = """\
+import torch
+# ## Guess
+# goal: x is None
+x = torch.ones(2)
+# ## Predict
+# ask: What?
+# answer: x
+# because: Why.
+# stop: `x = `
+# ask: Which?
+# - one
+# - one
+# - THIRD
+# because: No answer.
+# stop: call ones
+# question: Which?
+# - two
+# answer: x
+# hint: Look.
+# ## Make
+# hint: 1
+# hint: 2
+# hint: 3
+# hint: 4
+# ## Run
+""".replace("THIRD", "3" * 80)
+
+ERRORS = {
+    1: "a lesson must have a title",
+    2: "there is no phase 'Guess'",
+    6: "a question needs a stop of its own",
+    14: "write because: after answer: in a question",
+    16: "there is no directive question: ...; did you mean # ask",
+    24: "a lesson has at most 3 hints",
+    25: "Run cannot come after Make",
+}
+
+
+def test_all_errors_of_a_file_are_reported_at_once() -> None:
+    found = {problem.line: problem.text for problem in parse_draft(DRAFT, HERE).problems}
+    assert sorted(found) == sorted(ERRORS), "an error that only follows from another one is left out"
+    assert all(found[line].startswith(said) for line, said in ERRORS.items())
+
+
+def test_all_errors_of_a_question_are_reported_at_once() -> None:
+    source = DRAFT.replace("# because: No answer.", "# answer: x")
+    found = {problem.line: problem.text for problem in parse_draft(source, HERE).problems}
+    assert found[12] == "two choices are the same: one"
+    assert found[13].startswith("a choice has at most 72 characters")
+
+
+def test_refusal_names_the_command_that_prints_all_errors() -> None:
+    with pytest.raises(LessonError, match=r"here\.py, line 1: .* \(six more problems: dispatchviz lesson check here"):
+        parse_lesson(DRAFT, HERE)

@@ -24,14 +24,15 @@ from dispatchviz.lessons.asked.own_questions import own_questions
 from dispatchviz.lessons.catalog import lesson_after, lesson_named, lessons_in, shipped_lessons
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import Lesson, read_lesson
-from dispatchviz.lessons.passages import LessonError
+from dispatchviz.lessons.problem import LessonError
 from dispatchviz.lessons.stops import FORMS, step_named
 from dispatchviz.running.engines import engine_named
 from dispatchviz.tui.commands.moves import move
 from dispatchviz.tui.commands.predicting import answered, masked
 from dispatchviz.views.lesson_rows import said
 from dispatchviz.views.session import Session, Update
-from tests.cli.command import dispatchviz
+from tests.amounts import some
+from tests.cli.command import dispatchviz, refused
 
 LESSONS = [pytest.param(path, id=path.stem) for path in shipped_lessons()]
 DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "lessons.md"
@@ -265,13 +266,29 @@ def test_own_answers_of_a_lesson_are_pytorchs(path: Path) -> None:
     assert own_questions(lesson, trace, engine_named("torch")) == own_questions(lesson, trace)
 
 
+NEED_CUDA = ("forum", "key_sets", "streams")
+
+
 @pytest.mark.long
 @pytest.mark.torch
-def test_the_lesson_on_a_real_model_holds_on_a_recording() -> None:
-    """All its stops and questions are about steps that an installed PyTorch shows."""
-    pytest.importorskip("torch")
-    lines, holds = checked(lesson_named("encoder_layer", None).path, "torch")
+@pytest.mark.parametrize("path", some(shipped_lessons(), 7), ids=lambda path: path.stem)
+def test_lesson_has_no_problem_on_a_recording(path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    if path.stem in NEED_CUDA and not torch.cuda.is_available():
+        pytest.skip("this PyTorch has no CUDA")
+    lines, holds = checked(path, "torch")
     assert holds, lines
+
+
+@pytest.mark.torch
+def test_steps_that_only_the_model_shows_are_no_problems() -> None:
+    pytest.importorskip("torch")
+    path = lesson_named("engine", None).path
+    (counts, *limits), holds = checked(path, "torch")
+    assert (counts, holds) == ("engine: two stops, four questions, no problems", True)
+    assert limits[0].startswith(f"{path}, lines 22 and 33: only the model shows this: the engine does not expose")
+    assert limits[-1].endswith("check(trace) did not run, because the recording lacks steps of the lesson")
+    assert len(limits) == 3
 
 
 def test_the_order_is_that_of_the_page_of_examples() -> None:
@@ -301,6 +318,13 @@ def test_the_lesson_after_is_a_lesson(teachers: Path) -> None:
     os.chdir("within")
     assert lesson_after(lesson_named("a", Path(".."))) == "../d.py"
     assert lesson_after(read_lesson(teachers / "notes.txt")) == ""
+
+
+@pytest.mark.parametrize("other", ["# stop: early\nimport torch\n", "# stop: call mul\nx = (\n", "# # A\nstop = 1\n"])
+def test_file_that_is_no_lesson_does_not_come_after_one(other: str, teachers: Path) -> None:
+    (teachers / "e.py").write_text(other, "utf-8")
+    assert lesson_after(lesson_named("d.py", None)) == ""
+    assert lesson_after(lesson_named("a.py", None)) == "d.py"
 
 
 def test_file_with_the_name_of_a_lesson_is_suggested(teachers: Path) -> None:
@@ -355,6 +379,38 @@ def test_problem_is_reported_with_its_line(change: tuple[str, str], line: str, s
         return
     assert [said in problem.text for problem in found].count(True) == 1, found
     assert line in source.split("\n")[found[0].line - 1]
+
+
+def test_all_problems_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
+    source = NEW.replace("# ## Investigate", "# ## Look").replace("# stop: y's Node", "# stop: q's Node")
+    source = source.replace("# answer: y.is_leaf -> no", "# answer: q -> no").replace('"AutogradCPU"', '"AutogradCUDA"')
+    (tmp_path / "new.py").write_text(source, "utf-8")
+    (tmp_path / "broken.py").write_text("# stop: call mul\nx = (\n", "utf-8")
+    ended = dispatchviz("lesson", "--folder", ".", "check", cwd=tmp_path)
+    lines = source.split("\n")
+    at = [lines.index(text) + 1 for text in ("# answer: q -> no", "# ## Look", "# stop: q's Node")]
+    at.append(next(k for k, text in enumerate(lines, 1) if "assert_subsequence" in text))
+    rows = [row for row in ended.out.split("\n") if ".py, line " in row]
+    assert [row.partition(": ")[0] for row in rows] == ["broken.py, line 2", *(f"new.py, line {line}" for line in at)]
+    assert (ended.status, ended.err) == (1, "")
+
+
+def test_lesson_with_wrong_answers_is_refused_with_their_number(tmp_path: Path) -> None:
+    source = NEW.replace("# answer: y.is_leaf", "# answer: q").replace("# stop: y's Node", "# stop: q's Node")
+    _written(source, tmp_path)
+    said = refused("lesson", "new.py", cwd=tmp_path)
+    assert "there is no variable q" in said
+    assert said.endswith(" (one more problem: dispatchviz lesson check new.py)\n")
+
+
+def test_problem_that_follows_from_the_end_of_the_program_is_no_other_one(tmp_path: Path) -> None:
+    source = NEW.replace("y = x * 2", "y = x * None").replace("# stop: y's Node", "# stop: 47")
+    ended, *_, wrong = problems(_written(source, tmp_path))
+    lines = source.split("\n")
+    assert not any("does not happen" in problem.text for problem in problems(_written(source, tmp_path)))
+    follows = [k for k, line in enumerate(lines, 1) if line == "# predict: call mul"]
+    assert ended.text.endswith(f"expects no error; the stops in these lines do not happen then: {follows[0]}")
+    assert (lines[wrong.line - 1], wrong.text[:27]) == ("# stop: 47", "'47' is not the name of a s")
 
 
 def test_a_question_whose_answer_was_shown_is_refused(tmp_path: Path) -> None:
@@ -425,6 +481,12 @@ def test_the_documentation_has_every_name_of_a_stop() -> None:
 def test_a_check_prints_nothing_of_the_program(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert not list(problems(_written(NEW.replace("y = x * 2", "y = x * 2; print(y)"), tmp_path)))
     assert capsys.readouterr() == ("", "")
+
+
+def test_warnings_of_facts_are_not_printed(tmp_path: Path) -> None:
+    facts = "import os, warnings; warnings.warn('an old name'); os.write(2, b'as C++ does')"
+    _written(f"{NEW}\n\ndef facts():\n    {facts}\n", tmp_path)
+    assert dispatchviz("lesson", "check", tmp_path / "new.py") == (0, "new: one stop, two questions, no problems\n", "")
 
 
 def _written(source: str, folder: Path) -> Lesson:

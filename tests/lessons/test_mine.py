@@ -14,7 +14,7 @@ from dispatchviz.lessons.mine.facts import Fact, facts
 from dispatchviz.lessons.mine.goals import reached
 from dispatchviz.lessons.mine.hints import hints
 from dispatchviz.lessons.mine.learner_program import learners_lesson, write_first
-from dispatchviz.lessons.passages import LessonError
+from dispatchviz.lessons.problem import LessonError
 from tests.cli.command import dispatchviz, refused
 from tests.lessons.own_lesson import QUESTIONS, found, written
 
@@ -63,6 +63,39 @@ def test_end_of_the_program_is_a_fact(line: str, end: str, holds: bool, tmp_path
     lesson = written(tmp_path, QUESTIONS)
     last = compared(lesson, tmp_path, f"{lesson.path.read_text('utf-8')}\n{line}\n")[-1]
     assert (last.about, last.mine.text, last.holds) == ("How does the program end?", end, holds)
+
+
+ANSWERED = {
+    "What is `x.grad` now?": "[7, 7]",
+    "Was `z` changed?": "no",
+    "aten::mm is called. Which key wins?": "AutogradCPU",
+}
+
+
+@pytest.mark.parametrize(
+    "change", [("", ""), ("z = f(f(x))", "z = f(x).exp()"), ("x = torch.ones(2,", "x = torch.ones(3,")]
+)
+def test_report_has_no_answer_and_nothing_of_check(change: tuple[str, str], tmp_path: Path) -> None:
+    lesson = written(tmp_path, f"{QUESTIONS}#\n# predict: call mm\n")
+    (tmp_path / "mine.py").write_text(lesson.path.read_text("utf-8").replace(*change) if change[0] else lesson.program)
+    ended = dispatchviz("lesson", "own.py", "--mine", "mine.py", "--hint", "3", cwd=tmp_path)
+    rows = ended.out.split("\n")
+    assert all(any(about in row for row in rows) for about in ANSWERED)
+    for text in ("[7, 7]", "AutogradCPU", "only leaves", "is the result of an operator", "assert", "closing"):
+        assert text not in ended.out
+
+
+def test_question_without_an_answer_says_what_is_missing(tmp_path: Path) -> None:
+    lesson = written(tmp_path, QUESTIONS)
+    [fact] = [
+        each
+        for each in compared(lesson, tmp_path, lesson.path.read_text("utf-8").replace("z", "q").replace("`q", "`z"))
+        if each.about.startswith("Does")
+    ]
+    assert fact.change.startswith("in your program: does not happen")
+    program = lesson.path.read_text("utf-8").replace("count = 5", "count = 5; del x")
+    changes = {fact.about: fact.change for fact in compared(lesson, tmp_path, program) if not fact.holds}
+    assert changes["What is `x.grad` now?"].startswith("in your program: no answer, because there is no variable x")
 
 
 # -- goals and hints ---------------------------------------------------------------------------------------------------
@@ -117,8 +150,18 @@ def test_hints_without_goals_are_about_the_first_change(tmp_path: Path) -> None:
     different = compared(lesson, tmp_path, lesson.path.read_text("utf-8").replace("torch.mm(x, x)", "x.T"))
     one, two, three = hints(lesson, different, [], "open STEP")
     assert one.startswith("Your change has an effect. The first one is at the stop call mm.")
-    assert two.startswith("aten::mm is called. Which key wins? In the lesson: AutogradCPU. In your program: does not")
-    assert "It is the highest key left, so it wins." in three
+    assert two.startswith("aten::mm is called. Which key wins? In your program: does not happen")
+    assert "AutogradCPU" not in one + two + three, "the lesson asks for it"
+    assert three.startswith("Compare the lines of both programs")
+
+
+def test_hints_of_another_answer_name_the_step(tmp_path: Path) -> None:
+    lesson = written(tmp_path, "# predict: call mm\n")
+    program = lesson.path.read_text("utf-8").replace("torch.mm(x, x)", "torch.mm(x.detach(), x.detach().half())")
+    different = compared(lesson, tmp_path, program.replace("x = torch.ones(2, ", "x = torch.ones(2, device='meta', "))
+    _, two, three = hints(lesson, different, [], "open STEP")
+    assert two == "aten::mm is called. Which key wins? Your program has another answer than the lesson."
+    assert three == f"Look at this step: open {different[0].mine.step}"
 
 
 def test_nothing_to_hint_without_a_difference(tmp_path: Path) -> None:
@@ -207,9 +250,8 @@ def test_reached_goals_exit_with_0_and_give_no_hint(tmp_path: Path) -> None:
     path = mine(lesson_named("forum", None), tmp_path, SOLUTIONS["forum"]).path
     ended = dispatchviz("lesson", "forum", "--mine", path)
     assert ended.status == 0
-    assert f"{path}: 3 of 3 goals reached, 2 of 9 facts of the lesson hold" in ended.out
-    assert "x and y are CPU tensors, and every ordinary CPU tensor has this key" in " ".join(ended.out.split())
-    assert "int" not in ended.out.split("hold")[0]
+    assert f"{path}: 3 of 3 goals reached, 2 of 8 facts of the lesson hold" in ended.out
+    assert re.search(r"Which key wins\?\n +your program has another answer.*\n +look: .* --step \d+\s", ended.out)
     assert "hint" not in ended.out
 
 

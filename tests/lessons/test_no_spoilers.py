@@ -13,16 +13,21 @@ import pytest
 
 from dispatchviz.cli.lesson_check import problems, run_lesson
 from dispatchviz.cli.lesson_texts import PAGE_BREAK, hand_out
+from dispatchviz.cli.recorded_values import SMALL
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.kinds.all_kinds import label
 from dispatchviz.explain.outline.outline import Outline
 from dispatchviz.explain.predictions.prediction import Choice, Kind, Prediction
+from dispatchviz.lessons.asked.shown_numbers import first_shown
 from dispatchviz.lessons.catalog import all_lessons, lesson_named
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import read_lesson
 from dispatchviz.lessons.stops import step_named
+from dispatchviz.running.program import run
+from dispatchviz.running.program_source import Code
 from dispatchviz.tui.actions import ask_what_if, traceback
-from dispatchviz.tui.commands.predicting import answered, masked
+from dispatchviz.tui.commands.predicting import answered, masked, question_on_the_way
 from dispatchviz.tui.commands.searching import search
 from dispatchviz.tui.commands.stopping import toggle, visible_stops
 from dispatchviz.tui.questions.typed_questions import FilterQuestion, SearchQuestion
@@ -151,6 +156,60 @@ def test_rows_hide_every_outcome_after_the_question(path: str) -> None:
             row = cursor.row_at(number)
             if tree.end(row.item) >= asked.reveals:
                 assert step_row(cursor, number, 100).plain.rstrip().endswith("?")
+
+
+GRADIENT = """\
+# # A title
+import torch
+
+w = torch.ones(2, requires_grad=True)
+h = w * 3
+(h * h).sum().backward()
+
+# ## Predict
+#
+# stop: run SumBackward0
+# It begins.
+#
+# stop: w.grad
+# ask: What is `w.grad` now?
+# answer: w.grad -> [18, 18]
+"""
+
+
+def test_number_that_is_the_answer_is_hidden_before_the_stop(tmp_path: Path) -> None:
+    lesson = written(tmp_path, "", GRADIENT)
+    trace = run_lesson(lesson).trace
+    [asked] = Guide(lesson, trace).questions.values()
+    first, stop = asked.first_hidden, step_named(trace, "w.grad")
+    assert (asked.reveals, label(trace, first).endswith("holds [18.0, 18.0]")) == (stop, True)
+    assert step_named(trace, "run SumBackward0") < first < stop
+    assert not any("[18.0, 18.0]" in label(trace, step) for step in trace.steps_of(ev.NumbersRecorded) if step < first)
+    of = Session(trace, first - 1, guide=Guide(lesson, trace))
+    of.cursor = masked(of, of.cursor)
+    assert [of.cursor.hides(step) for step in (first - 1, first, stop)] == [False, True, True]
+    moved = question_on_the_way(of, of.cursor, of.cursor.goto(first))
+    assert moved is not None
+    assert (moved.asks, moved.cursor.at) == (asked, first - 1)
+    shown(of, answered(of, asked, asked.right))
+    assert (of.cursor.at, of.cursor.hides(first)) == (stop, False)
+
+
+EXP = "[2.718282]"
+
+
+@pytest.mark.parametrize(
+    ("answer", "where"),
+    [
+        *(("[18, 18]", "[18.0, 18.0, 2.0]"), ("18", "[18.0, 18.0, 2.0]"), ("[2, 18]", "")),
+        *(("2.72", EXP), ("2.71828", EXP), ("3", ""), ("-4", "-4"), ("yes", ""), ("t18", "")),
+    ],
+)
+def test_recorded_numbers_contain_an_answer(answer: str, where: str) -> None:
+    program = "import torch\na = torch.tensor([18., 18., 2.])\nb = torch.ones(1).exp()\nc = torch.tensor(-4) + 0\n"
+    trace = run(Code(program), **SMALL._asdict()).trace
+    found = first_shown(trace, answer, range(len(trace)))
+    assert label(trace, found).endswith(f"holds {where}") if where else not found
 
 
 def test_assertion_in_a_program_with_questions_is_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.explain.predictions.typed_answers import normal
 from dispatchviz.lessons.asked.own_questions import own_questions
 from dispatchviz.lessons.asked.shown_values import selected
-from dispatchviz.lessons.passages import LessonError
+from dispatchviz.lessons.problem import LessonError
 from dispatchviz.running.engines import engine_named
 from tests.cli.command import refused
 from tests.lessons.own_lesson import PROGRAM, QUESTIONS, found, guide, value, written
@@ -99,6 +99,49 @@ def test_answer_has_the_values_at_its_stop(stop: str, expression: str, right: st
 
 def _closed(stop: str) -> str:
     return f"{stop}`" if stop.count("`") == 1 else stop
+
+
+SAVES = """\
+# # A title
+import torch
+
+w = torch.ones(2, requires_grad=True)
+x = torch.ones(2, requires_grad=True)
+y = w * x
+z = y.exp()
+u = (z * 2).exp() * w
+w = x
+late = 1
+v = u.sin()
+
+"""
+
+SAVED = [
+    ("`y = w`", "node('MulBackward0').saved", "[x, w]"),
+    ("`y = w`", "node('MulBackward0').members", "[other, self]"),
+    ("`z = y`", 'node("z\'s Node").saved', "[z]"),
+    ("`z = y`", 'node("z\'s Node").members', "[result]"),
+    ("`u = `", 'node("u\'s Node").saved', "[w, unnamed]"),
+    ("`late`", 'node("u\'s Node").saved', "[earlier w, unnamed]"),
+    ("`late`", "'z' in node('MulBackward0').saved", "no"),
+    ("`z = y`", "y.grad_fn._saved_other is x", "yes"),
+]
+
+
+@pytest.mark.parametrize(("stop", "expression", "right"), SAVED)
+def test_node_has_the_program_s_names_of_its_saved_tensors(
+    stop: str, expression: str, right: str, tmp_path: Path
+) -> None:
+    assert value(tmp_path, stop, expression, SAVES) == right
+
+
+@pytest.mark.torch
+def test_saved_tensors_on_pytorch_have_the_same_names(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    asked = (f"# stop: {stop}\n# ask: {k}?\n# answer: {each}\n" for k, (stop, each, _) in enumerate(SAVED))
+    lesson = written(tmp_path, "".join(asked), SAVES)
+    found = own_questions(lesson, run_lesson(lesson, "torch").trace, engine_named("torch")).values()
+    assert [each.right.text for each in found if isinstance(each, Prediction)] == [right for *_, right in SAVED]
 
 
 @pytest.mark.torch
@@ -246,7 +289,7 @@ FORMS = [
     (f"{FORUM}# because: It is.\n", 24, "write because: after answer:"),
     (f"{FORUM}# answer: x\n# answer: x\n", 25, "write answer: once"),
     (f"{FORUM}# - one\n# answer: x\n", 23, "two to 6 choices, or none; this one has 1"),
-    (f"{FORUM}# - one\n# - one\n# answer: x\n", 24, "two choices are the same: one"),
+    (f"{FORUM}# - one\n# - one\n# answer: x\n", 25, "two choices are the same: one"),
     (f"{FORUM}# - {'o' * 73}\n# - one\n# answer: x\n", 24, "at most 72 characters, but this one has 73"),
     (f"{FORUM}# - one\n# two\n# answer: x\n", 25, "after the choices comes # answer: EXPRESSION"),
     ("# stop: z's Node\n# answer: x\n", 23, "answer: belongs to a question; write # ask: before it"),

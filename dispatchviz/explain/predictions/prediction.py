@@ -62,11 +62,18 @@ class Prediction:
     """The lesson of the question. Questions with equal topics are the same for a learner."""
     is_outer: bool = True
     """True for the engine and for calls that the program makes itself; False for calls within kernels."""
+    shown_from: int = 0
+    """The step from which recorded numbers contain the answer; 0 if no step before ``reveals`` has it."""
+
+    @property
+    def first_hidden(self) -> int:
+        """The first step that must not be shown before the answer."""
+        return self.shown_from or self.reveals
 
     @property
     def asked(self) -> int:
         """The last step that may be shown before the answer."""
-        return self.reveals - 1
+        return self.first_hidden - 1
 
     def chosen(self, text: str) -> Choice | None:
         """The choice with a text. If the reader types the answer, any text is one."""

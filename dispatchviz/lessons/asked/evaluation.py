@@ -23,9 +23,8 @@ class _Task:
     def __init__(self, trace: Trace, text: str, place: Place) -> None:
         self._place = place
         self._expression: Expression | None = None
-        self.result: Result = ExpressionError(
-            f"{text!r} has no value: the line did not run again; a lesson's program must do the same in each run"
-        )
+        why = "the line did not run again; a lesson's program must do the same in each run"
+        self.result: Result = ExpressionError(f"{text!r} has no value: {why}", why)
         try:
             self._expression = Expression(text, TraceWords(trace, place.last).functions)
         except ExpressionError as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import CodeType
 from typing import Any
 
@@ -66,6 +66,11 @@ _OURS = "function "
 class ExpressionError(DispatchvizError):
     """An expression that cannot be evaluated."""
 
+    def __init__(self, text: str, why: str = "") -> None:
+        """``why`` is the reason without the expression, which a learner must not see."""
+        super().__init__(text)
+        self.why = why or text
+
 
 class Expression:
     """An expression that was checked."""
@@ -75,8 +80,8 @@ class Expression:
         self.text = text
         known = sorted((*CALLS, *functions))
         tree = _parsed(text)
-        self.own = frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and _is_stored(node))
-        """The variables of the expression itself, in ``for``."""
+        self.variables = tuple(_variables(tree))
+        """The names that it reads and that are no functions: variables of the program, or ``empty``."""
         for node in ast.walk(tree):
             _check(node, text, known)
         self._code = _compiled(tree)
@@ -92,15 +97,19 @@ class Expression:
         try:
             return eval(self._code, space)
         except NameError as error:
-            raise ExpressionError(_unknown(self.text, error.name or "", variables, where)) from None
+            why = _unknown(error.name or "", variables)
         except DispatchvizError as error:
-            raise ExpressionError(f"{self.text!r} has no value {where}: {error}") from None
+            why = str(error)
         except Exception as error:
-            raise ExpressionError(f"{self.text!r} has no value {where}: {type(error).__name__}: {error}") from None
+            why = f"{type(error).__name__}: {error}"
+        raise ExpressionError(f"{self.text!r} has no value {where}: {why}", why)
 
 
-def _is_stored(name: ast.Name) -> bool:
-    return isinstance(name.ctx, ast.Store)
+def _variables(tree: ast.Expression) -> Iterator[str]:
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called]
+    own = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    yield from dict.fromkeys(name.id for name in names if name.id not in own)
 
 
 def _parsed(text: str) -> ast.Expression:
@@ -155,8 +164,8 @@ def _compiled(tree: ast.Expression) -> CodeType:
     return compile(_Renamed().visit(tree), "<answer>", "eval")
 
 
-def _unknown(text: str, name: str, variables: Mapping[str, Any], where: str) -> str:
+def _unknown(name: str, variables: Mapping[str, Any]) -> str:
     there = [each for each in variables if not each.startswith("_")]
     near = difflib.get_close_matches(name, there, 3)
     meant = f"did you mean {' or '.join(near)}?" if near else f"the variables are {', '.join(there) or 'none'}"
-    return f"{text!r} has no value {where}: there is no variable {name}; {meant}"
+    return f"there is no variable {name}; {meant}"

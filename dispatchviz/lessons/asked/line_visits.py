@@ -34,6 +34,8 @@ class Place(NamedTuple):
     """The last step of the line."""
     text: str
     """The place in words: ``after `y = x * 2` (line 6)``."""
+    first: int = 0
+    """The step at which the line begins."""
 
 
 def end_of_program(trace: Trace) -> Place:
@@ -56,7 +58,7 @@ def place_of(trace: Trace, step: int, program: str) -> Place | None:
         return None
     begin = same[begun[-1] - 1].seq
     text = f"after `{source_text(trace, line)}` (line {line.line})"
-    return Place(Visit(line.line, begun[-1]), statements.end(trace, begin), text)
+    return Place(Visit(line.line, begun[-1]), statements.end(trace, begin), text, begin)
 
 
 def _visits(trace: Trace) -> Iterator[ev.SourceLine]:

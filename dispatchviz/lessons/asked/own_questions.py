@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.predictions.prediction import Choice, Kind, Prediction
@@ -12,6 +13,7 @@ from dispatchviz.lessons.asked.evaluation import Result, values
 from dispatchviz.lessons.asked.expression import ExpressionError
 from dispatchviz.lessons.asked.line_visits import Place, place_of
 from dispatchviz.lessons.asked.question_text import QuestionError, WrittenChoice, WrittenQuestion
+from dispatchviz.lessons.asked.shown_numbers import first_shown
 from dispatchviz.lessons.asked.shown_values import NO, YES, selected
 from dispatchviz.lessons.lesson_file import Lesson
 from dispatchviz.lessons.passages import Passage
@@ -26,8 +28,8 @@ Asked = dict[int, Prediction | QuestionError]
 def own_questions(lesson: Lesson, trace: Trace, engine: Engine = MODEL) -> Asked:
     """Return the lesson's own questions. A stop that does not happen has none: ``step_named`` reports it."""
     asked: Asked = {}
-    found: list[tuple[Passage, WrittenQuestion, int, Place]] = []
-    for passage, question, step in _written(lesson, trace):
+    found: list[tuple[Passage, WrittenQuestion, int, Place, int]] = []
+    for passage, question, step, before in _written(lesson, trace):
         place = place_of(trace, step, lesson.program)
         if not step:
             why = "the first step shows no answer, because nothing is before it; choose a later stop"
@@ -36,22 +38,29 @@ def own_questions(lesson: Lesson, trace: Trace, engine: Engine = MODEL) -> Asked
             why = f"no line of the program has the step of {passage.stop!r}; choose a stop within a line"
             asked[passage.line] = QuestionError(question.line, why)
         else:
-            found.append((passage, question, step, place))
-    wanted = [(question.answer, place) for _, question, _, place in found]
+            found.append((passage, question, step, place, before))
+    wanted = [(question.answer, place) for _, question, _, place, _ in found]
     results = values(script_of(lesson.path), lesson.program, trace, wanted, engine)
-    for (passage, question, step, place), result in zip(found, results, strict=True):
-        asked[passage.line] = _prediction(question, step, place, result)
+    for (passage, question, step, place, before), result in zip(found, results, strict=True):
+        made = _prediction(question, step, place, result)
+        if isinstance(made, Prediction) and isinstance(result, str):
+            seen = first_shown(trace, result, range(max(place.first, before) + 1, step))
+            made = replace(made, shown_from=seen)
+        asked[passage.line] = made
     return asked
 
 
-def _written(lesson: Lesson, trace: Trace) -> Iterator[tuple[Passage, WrittenQuestion, int]]:
-    for passage in lesson.passages:
-        if passage.question is None:
-            continue
+def _written(lesson: Lesson, trace: Trace) -> Iterator[tuple[Passage, WrittenQuestion, int, int]]:
+    """Yield the questions with their steps, and the latest step that the lesson has shown before."""
+    before = 0
+    for passage in lesson.stops:
         try:
-            yield passage, passage.question, step_named(trace, passage.stop)
+            step = step_named(trace, passage.stop)
         except UnknownStopError:
             continue
+        if passage.question is not None:
+            yield passage, passage.question, step, before
+        before = max(before, step)
 
 
 def _prediction(question: WrittenQuestion, step: int, place: Place, result: Result) -> Prediction | QuestionError:

@@ -17,7 +17,7 @@ Without choices, a yes-or-no question has the choices yes and no, and learners t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from dispatchviz.explain.predictions.prediction import LONGEST, MOST
@@ -111,13 +111,27 @@ class QuestionReader:
             raise QuestionError(number, "after the choices comes # answer: EXPRESSION; indent a reply to a choice")
         self._choices[-1][2].append(plain)
 
-    def question(self) -> WrittenQuestion:
-        """Return the question. Raise QuestionError if a part is missing or too long."""
+    def errors(self) -> Iterator[QuestionError]:
+        """Yield an error for each part that is missing or too long."""
         if not self._answer:
-            raise QuestionError(
+            yield QuestionError(
                 self.line, "the question has no answer; add # answer: EXPRESSION, such as: # answer: w.grad is None"
             )
-        self._check_choices()
+        if self._choices and not 2 <= len(self._choices) <= MOST:
+            said = f"a question has two to {MOST} choices, or none; this one has {len(self._choices)}"
+            yield QuestionError(self.line, said)
+        before = set[str]()
+        for number, written, _ in self._choices:
+            text = " ".join(written)
+            if len(text) > LONGEST:
+                said = f"a choice has at most {LONGEST} characters, but this one has {len(text)}"
+                yield QuestionError(number, said)
+            if text in before:
+                yield QuestionError(number, f"two choices are the same: {text}")
+            before.add(text)
+
+    def question(self) -> WrittenQuestion:
+        """Return the question, which must have no errors."""
         answer = " ".join(self._answer)
         stated = _STATED.fullmatch(answer)
         return WrittenQuestion(
@@ -129,18 +143,3 @@ class QuestionReader:
             self.line,
             self._answer_line,
         )
-
-    def _check_choices(self) -> None:
-        texts = [" ".join(text) for _, text, _ in self._choices]
-        for (number, *_), text in zip(self._choices, texts, strict=True):
-            if len(text) > LONGEST:
-                raise QuestionError(number, f"a choice has at most {LONGEST} characters, but this one has {len(text)}")
-        if texts and not 2 <= len(texts) <= MOST:
-            raise QuestionError(self.line, f"a question has two to {MOST} choices, or none; this one has {len(texts)}")
-        _check_different(self._choices, texts)
-
-
-def _check_different(choices: Sequence[tuple[int, list[str], list[str]]], texts: Sequence[str]) -> None:
-    for (number, *_), text in zip(choices, texts, strict=True):
-        if texts.count(text) > 1:
-            raise QuestionError(number, f"two choices are the same: {text}")

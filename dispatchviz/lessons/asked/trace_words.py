@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.graph.graph_history import history
-from dispatchviz.explain.trace_index.display_names import plain_node
+from dispatchviz.explain.trace_index.display_names import plain_node, tensor_name
 from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.lessons.stops import step_named, steps_named
@@ -28,6 +29,12 @@ KNOWN = {"empty": EMPTY}
 """Names that are no functions. A variable of the program may replace them."""
 
 
+UNNAMED = "unnamed"
+"""The name of a tensor that no variable of the program has named so far."""
+
+_NUMBER = re.compile(r"(^| \()t\d+\)?$")
+
+
 class TraceWordError(DispatchvizError):
     """A function over the trace that has no value."""
 
@@ -42,7 +49,9 @@ class TracedNode:
     ran: int
     """The number of times that the engine ran it."""
     saved: tuple[str, ...]
-    """The names of the tensors that it saved."""
+    """The program's names of the tensors that it saved: ``w``, ``earlier x``, ``w.T``, ``unnamed``."""
+    members: tuple[str, ...]
+    """The names of the members that hold these tensors, in the same order: ``self``, ``other``, ``result``."""
     _words: TraceWords = field(repr=False, compare=False)
 
     def __str__(self) -> str:
@@ -130,11 +139,16 @@ class TraceWords:
 
     def _node(self, node: int) -> TracedNode:
         made = index(self._trace).nodes[node]
-        saved = (event for event in self._events(ev.VariableSaved) if event.node == node)
-        ran = (event for event in self._events(ev.NodeStarted) if event.node == node)
-        return TracedNode(
-            plain_node(made.name), node, made.sequence_nr, len(list(ran)), tuple(event.name for event in saved), self
-        )
+        ran = sum(event.node == node for event in self._events(ev.NodeStarted))
+        saved = [event for event in self._events(ev.VariableSaved) if event.node == node and event.tensor is not None]
+        tensors, members = tuple(self._tensor(event.tensor) for event in saved), tuple(event.name for event in saved)
+        return TracedNode(plain_node(made.name), node, made.sequence_nr, ran, tensors, members, self)
+
+    def _tensor(self, tensor: int) -> str:
+        """Return the program's name of a tensor, without the number that it has in the trace."""
+        if index(self._trace).coming_name(tensor, self._end):
+            return UNNAMED
+        return _NUMBER.sub("", tensor_name(self._trace, tensor, self._end)) or UNNAMED
 
     def _events(self, kind: type[Any]) -> list[Any]:
         return [self._trace[step] for step in self._trace.steps_of(kind) if step <= self._end]

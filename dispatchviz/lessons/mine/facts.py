@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.kinds.all_kinds import why_here
 from dispatchviz.explain.predictions.trace_predictions import prediction_at
 from dispatchviz.foundation.shipped_examples import script_of
 from dispatchviz.lessons.asked.evaluation import Result, values
@@ -25,10 +24,10 @@ class Found:
 
     text: str
     """The answer, ``it happens``, or the reason why there is none."""
-    why: str = ""
-    """The reason of the answer."""
     step: int | None = None
     """The step; None if it does not happen."""
+    has_answer: bool = True
+    """False if the program has no value for the lesson's own question."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +40,21 @@ class Fact:
     """The name of the stop; empty for the end of the program."""
     lesson: Found
     mine: Found
+    asks: bool = False
+    """True if the lesson asks for it. Then a learner must not see the answer here."""
 
     @property
     def holds(self) -> bool:
         """True if both programs have the same."""
         return self.lesson.text == self.mine.text
+
+    @property
+    def change(self) -> str:
+        """The change in the learner's program, without an answer to a question of the lesson."""
+        if self.asks and self.mine.step is not None and self.mine.has_answer:
+            return "your program has another answer than the lesson"
+        now = f"in your program: {self.mine.text}"
+        return now if self.asks or self.stop else f"in the lesson: {self.lesson.text}; {now}"
 
 
 HAPPENS = "it happens"
@@ -55,7 +64,7 @@ def facts(lesson: Lesson, trace: Trace, mine: Lesson, mine_trace: Trace) -> list
     """Return the facts of a lesson, in the order of its file; last, the end of the program."""
     theirs, ours = _found(mine, mine_trace), _found(lesson, trace)
     found = [
-        Fact(_about(passage, trace), passage.stop, one, other)
+        Fact(_about(passage, trace), passage.stop, one, other, passage.asks)
         for passage, one, other in zip(lesson.stops, ours, theirs, strict=True)
     ]
     return [*found, Fact("How does the program end?", "", _end(trace), _end(mine_trace))]
@@ -102,19 +111,18 @@ def _results(lesson: Lesson, trace: Trace, places: Sequence[Place | None]) -> li
 def _at(trace: Trace, passage: Passage, step: int | str, result: Result | None) -> Found:
     if isinstance(step, str):
         return Found(step)
-    if passage.question is not None:
-        return Found(str(result), passage.question.because, step)
+    if passage.question is not None and not isinstance(result, str):
+        why = "no line of the program has the step" if result is None else result.why
+        return Found(f"no answer, because {why}", step, has_answer=False)
+    if result is not None:
+        return Found(str(result), step)
     asked = prediction_at(trace, step) if passage.asks else None
-    return (
-        Found(HAPPENS, why_here(trace, step), step) if asked is None else Found(asked.right.text, asked.right.why, step)
-    )
+    return Found(HAPPENS if asked is None else asked.right.text, step)
 
 
 def _end(trace: Trace) -> Found:
     last = trace[len(trace) - 1] if len(trace) else None
-    if not isinstance(last, ev.ProgramRaised):
-        return Found("without an error")
-    return Found(f"with {last.exception}", last.message, last.seq)
+    return Found(f"with {last.exception}" if isinstance(last, ev.ProgramRaised) else "without an error")
 
 
 def changed(found: Sequence[Fact]) -> Iterator[Fact]:

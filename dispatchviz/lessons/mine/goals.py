@@ -9,11 +9,18 @@ from dataclasses import dataclass
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.foundation.shipped_examples import script_of
 from dispatchviz.lessons.asked.evaluation import Result, values
+from dispatchviz.lessons.asked.expression import Expression, ExpressionError
 from dispatchviz.lessons.asked.line_visits import end_of_program
-from dispatchviz.lessons.asked.shown_values import YES
+from dispatchviz.lessons.asked.shown_values import YES, shown
+from dispatchviz.lessons.asked.trace_words import KNOWN, TraceWords
 from dispatchviz.lessons.lesson_file import Lesson
 from dispatchviz.lessons.passages import Goal
+from dispatchviz.lessons.problem import Problem
 from dispatchviz.running.engines import MODEL
+
+
+class NeedsProgramError(ExpressionError):
+    """A goal over the variables of a program, of which there is only a log."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,11 @@ class Reached:
         return self.value == YES
 
     @property
+    def needs_program(self) -> bool:
+        """True if it has no value, because there is only a log of the program."""
+        return isinstance(self.value, NeedsProgramError)
+
+    @property
     def why(self) -> Iterator[str]:
         """The reasons why it is not reached."""
         if isinstance(self.value, Exception):
@@ -45,6 +57,34 @@ def reached(lesson: Lesson, trace: Trace) -> list[Reached]:
     place = end_of_program(trace)
     results = iter(values(script_of(lesson.path), lesson.program, trace, [(text, place) for text in texts], MODEL))
     return [Reached(goal, next(results), tuple((text, next(results)) for text in parts[goal])) for goal in lesson.goals]
+
+
+def reached_in_log(lesson: Lesson, trace: Trace) -> list[Reached]:
+    """Return the goals of a lesson, evaluated at the end of a saved trace. No program runs, so a goal that reads its
+    variables has a NeedsProgramError instead of a value. Raise ExpressionError for a goal that is no expression.
+    """
+    return [Reached(goal, _in_log(goal, trace), ()) for goal in lesson.goals]
+
+
+def _in_log(goal: Goal, trace: Trace) -> Result:
+    expression = Expression(goal.text, TraceWords(trace, len(trace) - 1).functions)
+    needed = [name for name in expression.variables if name not in KNOWN]
+    try:
+        return shown(expression.value({}, KNOWN, end_of_program(trace).text))
+    except ExpressionError as error:
+        if not needed:
+            return error
+        names = " and ".join(needed)
+        return NeedsProgramError(f"{goal.text!r} needs {names} of the program, and a log has no variables")
+
+
+def goal_problems(lesson: Lesson, trace: Trace) -> Iterator[Problem]:
+    """Yield a problem for each goal that is no expression."""
+    for goal in lesson.goals:
+        try:
+            Expression(goal.text, TraceWords(trace, len(trace) - 1).functions)
+        except ExpressionError as error:
+            yield Problem(goal.line, str(error))
 
 
 def _parts(text: str) -> Iterator[str]:

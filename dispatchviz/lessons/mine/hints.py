@@ -40,13 +40,12 @@ def _about_change(other: Fact, opened: str) -> Iterator[str]:
     where = f"the stop {other.stop}" if other.stop else "the end of the program"
     yield f"Your change has an effect. The first one is at {where}. What would you expect there?"
     yield _difference(other)
-    why = other.mine.why or other.lesson.why
-    yield f"{why or 'The step does not happen in your program.'}{_look(other, opened)}"
+    yield _look(other, opened).strip() or "Compare the lines of both programs: which one makes this step in the lesson?"
 
 
 def _difference(fact: Fact) -> str:
     about = fact.about if fact.about.endswith("?") else f"{fact.about}."
-    return f"{about} In the lesson: {fact.lesson.text}. In your program: {fact.mine.text}."
+    return f"{about} {fact.change[0].upper()}{fact.change[1:]}."
 
 
 def _look(fact: Fact, opened: str) -> str:

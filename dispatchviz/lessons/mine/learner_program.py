@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from dispatchviz.lessons.lesson_file import Lesson, program_of
-from dispatchviz.lessons.passages import OWN_WORK, LessonError
+from dispatchviz.lessons.passages import OWN_WORK
+from dispatchviz.lessons.problem import LessonError
 
 
 def learners_lesson(lesson: Lesson, path: Path) -> Lesson:

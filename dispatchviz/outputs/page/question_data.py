@@ -48,6 +48,8 @@ def _question(trace: Trace, asked: Prediction, lines: Lines, topic: int) -> dict
         "next": asks_for_next(trace, asked),
         "line": first_on_line(trace, asked),
     }
+    if asked.shown_from:
+        found["hides"] = asked.shown_from
     if telling := telling_kernels(trace, asked):
         found["telling"] = telling
     if not asked.choices:

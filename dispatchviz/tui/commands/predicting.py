@@ -79,7 +79,7 @@ def masked(session: Session, cursor: Cursor) -> Cursor:
     """The cursor with the question whose outcomes it must hide."""
     asking, trace = session.asking, cursor.trace
     ahead = asking.ahead(trace, cursor.at) if asking.on else None
-    session.search_until(len(trace) if ahead is None else ahead.reveals)
+    session.search_until(len(trace) if ahead is None else ahead.first_hidden)
     if cursor.search is not session.search:
         cursor = replace(cursor, search=session.search)
     if not asking.on:

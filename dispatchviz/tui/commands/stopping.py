@@ -55,7 +55,7 @@ def _set(cursor: Cursor, point: Breakpoint) -> Update:
 def visible_stops(cursor: Cursor, point: Breakpoint) -> Sequence[int]:
     """The stops of a breakpoint before the next question."""
     stops = point.steps(cursor.trace)
-    return stops if cursor.ahead is None else stops[: bisect_left(stops, cursor.ahead.reveals)]
+    return stops if cursor.ahead is None else stops[: bisect_left(stops, cursor.ahead.first_hidden)]
 
 
 def _way(cursor: Cursor, point: Breakpoint) -> str:

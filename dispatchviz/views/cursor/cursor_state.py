@@ -91,7 +91,7 @@ class CursorState:
 
     def hides(self, step: int) -> bool:
         """Return whether a step is hidden until a question is answered."""
-        return self.ahead is not None and step >= self.ahead.reveals
+        return self.ahead is not None and step >= self.ahead.first_hidden
 
     @property
     def tree(self) -> Outline | None:

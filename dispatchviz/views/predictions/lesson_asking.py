@@ -52,8 +52,9 @@ class LessonAsking(Asking):
         if not self.on:
             return None
         behind = self._steps[bisect_right(self._steps, at) :]
-        asked = (self._questions[step] for step in behind if step <= to)
-        return next((each for each in asked if self._is_unanswered(each)), None)
+        asked = (self._questions[step] for step in behind)
+        found = next((each for each in asked if self._is_unanswered(each)), None)
+        return found if found is not None and found.first_hidden <= to else None
 
     def _is_unanswered(self, asked: Prediction) -> bool:
         return asked.reveals not in self.guesses and asked.reveals not in self._passed_by
@@ -62,4 +63,4 @@ class LessonAsking(Asking):
         """The earlier one of the lesson's own question and another one."""
         if own is None or other is None:
             return own or other
-        return own if own.reveals <= other.reveals else other
+        return own if own.first_hidden <= other.first_hidden else other

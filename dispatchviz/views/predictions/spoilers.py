@@ -27,7 +27,7 @@ def hidden(pane: int, cursor: Cursor) -> Line | None:
     if cursor.ahead is None:
         return None
     if pane in (CELL, TABLE):
-        return ASKED_FIRST if _shows_cell(cursor, cursor.ahead.reveals) else None
+        return ASKED_FIRST if _shows_cell(cursor, cursor.ahead.first_hidden) else None
     if pane == SOURCE:
         return ASKED_FIRST if cursor.at >= first_on_line(cursor.trace, cursor.ahead) else None
     return ASKED_FIRST if pane == ENGINE and asks_for_next(cursor.trace, cursor.ahead) else None

@@ -9,6 +9,7 @@ import pytest
 
 from dispatchviz.cli.lesson_check import run_lesson
 from dispatchviz.explain.graph.backward_graph import backward_graph
+from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.explain.predictions.typed_answers import normal
 from dispatchviz.lessons.catalog import lesson_named
 from dispatchviz.lessons.guide import Guide
@@ -18,6 +19,7 @@ from dispatchviz.outputs.page.question_data import question_data
 from dispatchviz.outputs.picture.dot import legend
 from dispatchviz.views.predictions.spoilers import telling_kernels
 from tests.lessons.own_lesson import QUESTIONS, guide, written
+from tests.lessons.test_no_spoilers import GRADIENT
 from tests.lessons.test_own_questions import SAME
 from tests.outputs.page.browser import Page
 from tests.outputs.page.opened import IN_BROWSER, at
@@ -115,6 +117,31 @@ def test_filter_and_breakpoints_of_a_page_end_before_the_question(lesson: Page, 
     )
     assert 0 < seen < everywhere
     assert f"{seen} stops" in lesson.text("#note")
+
+
+@pytest.fixture
+def gradient(page: Page, folder: Path) -> tuple[Page, Prediction]:
+    """The page of a lesson whose answer is a gradient, and its question."""
+    of = guide(written(folder, "", GRADIENT))
+    (folder / "gradient.html").write_bytes(player_page(of.trace, of))
+    page.open((folder / "gradient.html").as_uri())
+    [asked] = of.questions.values()
+    return page, asked
+
+
+def test_page_hides_the_number_of_an_answer_before_its_stop(gradient: tuple[Page, Prediction]) -> None:
+    page, asked = gradient
+    assert asked.first_hidden < asked.reveals
+    page.evaluate(f"act(() => goTo({asked.first_hidden}))")
+    assert (at(page), page.text("#asked")) == (asked.asked, "What is w.grad now?")
+    assert "[18.0, 18.0]" not in page.evaluate("document.body.innerText")
+    page.evaluate("act(() => search('holds [18.0, 18.0]'))")
+    assert page.text("#note") == "No step before the next question has holds [18.0, 18.0]"
+    page.write("[18, 18]")
+    page.keys("Enter")
+    assert at(page) == asked.reveals
+    page.evaluate(f"act(() => goTo({asked.first_hidden}))")
+    assert "[18.0, 18.0]" in page.evaluate("document.body.innerText")
 
 
 def test_picture_of_a_page_says_nothing_about_its_last_step(lesson: Page, in_place: Guide) -> None:

@@ -22,7 +22,7 @@ function behindStep(step) {
 function onTheWay(from, to) {
   if (!A.on || to <= from) return null;
   const outer = (asked) => asked.outer || asked.reveals === to || !A.everywhere;
-  return behindStep(from).slice(0, FAR).find((asked) => asked.reveals <= to && outer(asked) && isOpen(asked)) ?? null;
+  return behindStep(from).slice(0, FAR).find((asked) => hides(asked, to) && outer(asked) && isOpen(asked)) ?? null;
 }
 
 /** The next question. Steps from its answer on are hidden. */
@@ -32,7 +32,7 @@ function ahead() {
   return found.slice(0, NEAR).find(isOpen) ?? found.slice(0, FAR).find((asked) => asked.outer && isOpen(asked)) ?? null;
 }
 
-const hides = (asked, step) => asked !== null && step >= asked.reveals;
+const hides = (asked, step) => asked !== null && step >= asked.hides;
 
 function score() {
   const right = [...A.answers].filter(([step, choice]) => question(step).right === choice).length;
@@ -151,8 +151,7 @@ function wouldReveal(pane, asked) {
   if (pane === SOURCE_PANE) return S.at >= asked.line;
   if (pane !== CELL && pane !== TABLE) return false;
   const call = [S.at, ...around(S.at)].find((step) => kind(step).name === "Dispatched");
-  const later = D.questions.cells.get(call);
-  return later !== undefined && call + later >= asked.reveals;
+  return hides(asked, call + D.questions.cells.get(call)); // without a call or a cell this is NaN, which is never hidden
 }
 
 /** Return whether a row leads to a hidden step, or says that there is none. */

@@ -51,7 +51,7 @@ function setAt(step) {
 function goTo(step, isJump = true) {
   const to = Math.max(0, Math.min(step, last()));
   const asked = onTheWay(S.at, to);
-  const goal = asked ? asked.reveals - 1 : to;
+  const goal = asked ? asked.hides - 1 : to;
   if (isJump && goal !== S.at) {
     S.past.push(S.at);
     S.past = S.past.slice(-200);

@@ -65,7 +65,7 @@ function begin() {
 
 function open() {
   prepare(recorded);
-  D.questions.reveals = D.questions.asked.map((asked) => asked.reveals);
+  D.questions.reveals = D.questions.asked.map((asked) => (asked.hides ??= asked.reveals, asked.reveals));
   prepareKeys();
   element("program").textContent = D.program;
   element("engine").replaceChildren(...line(D.engine).spans.map(drawnSpan), ...D.notices.map((notice) => made("span", "r-warning", ` ! ${notice}`)));

@@ -8,7 +8,7 @@ function found(query, end) {
 }
 
 /** The first step that is hidden until a question is answered; after the last step if none is. */
-const firstHidden = () => ahead()?.reveals ?? D.count;
+const firstHidden = () => ahead()?.hides ?? D.count;
 
 function search(query) {
   S.query = query.trim();
