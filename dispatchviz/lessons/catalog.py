@@ -109,5 +109,5 @@ def _is_lesson(path: Path) -> bool:
 
 
 def _meant(name: str, names: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, names, 3, 0.4)
+    near = difflib.get_close_matches(name, names, 3, 0.42)
     return f"; did you mean {' or '.join(near)}?" if near else f"; the lessons are {', '.join(names)}"
