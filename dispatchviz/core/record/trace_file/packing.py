@@ -9,7 +9,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-OPTIONS = {
+OPTIONS: dict[int, int] = {
     zstd.CompressionParameter.compression_level: 1,
     zstd.CompressionParameter.min_match: 7,
     zstd.CompressionParameter.hash_log: 14,

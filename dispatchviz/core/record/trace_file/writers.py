@@ -127,8 +127,10 @@ class TraceWriter(ABC):
             return
 
 
-EVENTS_PER_PART = 1 << 16
-"""The number of events after which a file gets a part of its index, which takes a twentieth of a second."""
+EVENTS_PER_PART = 7 << 13
+"""The number of events after which a file gets a part of its index, which takes some hundredths of a second. The places
+of that many events fit into 16 bits, which are sorted faster, and so do those of the containers before them.
+"""
 
 
 class IndexedWriter(TraceWriter):
