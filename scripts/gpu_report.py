@@ -27,7 +27,13 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 REPORT = ROOT / "docs" / "gpu.md"
 FOUNDING = "examples/forum.py"
-NEEDED = {"numpy": "numpy", "ml_dtypes": "ml_dtypes", "msgspec": "msgspec", "cupy": "cupy-cuda12x[ctk]"}
+NEEDED = {
+    "numpy": "numpy",
+    "ml_dtypes": "ml_dtypes",
+    "msgspec": "msgspec",
+    "backports": "backports.zstd",
+    "cupy": "cupy-cuda12x[ctk]",
+}
 """The required modules, and the package that has each."""
 FOR_TESTS = ("pytest", "hypothesis", "inline_snapshot", "yaml", "click", "rich", "textual")
 SIZE, ROUNDS, BATCH = 1024, 7, 20

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import dispatchviz
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.calls.cell_card import cell_card
@@ -14,6 +16,23 @@ OLD = Path(__file__).parent / "data" / "trace_of_format_1.jsonl.gz"
 """The founding program, from the version before meta and impl were spans."""
 LISTING = OLD.with_name("trace_of_format_2.jsonl.gz")
 """Six branches, from the version that listed the whole ready queue for each Node that joined or left it."""
+
+PLAIN = OLD.with_name("trace_of_format_3.dvtrace")
+"""A multiplication, from the version that packed neither lines nor columns."""
+IN_PARTS = OLD.with_name("trace_of_format_3_in_parts.dvtrace")
+"""The same, with an index in several parts."""
+
+
+@pytest.mark.parametrize("file", [PLAIN, IN_PARTS])
+@pytest.mark.parametrize("cut", [0, 1])
+def test_a_file_without_packs_opens(file: Path, cut: int, tmp_path: Path) -> None:
+    raw = file.read_bytes()
+    (tmp_path / "old.dvtrace").write_bytes(raw[: len(raw) - cut])
+    trace = dispatchviz.load(tmp_path / "old.dvtrace")
+    assert bool(trace.notice) == bool(cut)
+    assert [event.seq for event in trace] == list(range(58))
+    assert [(*call[:2], list(call[2])) for call in trace.columns.calls()][-1] == ("aten::mul.Tensor", "CPU", [45])
+    assert isinstance(trace[trace.columns.parents[45]], ev.GuardEntered)
 
 
 def test_a_trace_of_format_1_opens() -> None:

@@ -31,6 +31,7 @@ LIBRARIES = (
     "renderdag",
     "click",
     "PyYAML",
+    *(("backports.zstd",) if sys.version_info < (3, 14) else ()),
 )
 
 

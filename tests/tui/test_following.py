@@ -13,7 +13,7 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file import Trace, writers
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
 from dispatchviz.core.record.unfinished_files import unfinished_name
 from dispatchviz.views.session import Session
@@ -61,7 +61,8 @@ class Growing:
 
 
 @pytest.fixture
-def growing(tmp_path: Path) -> Growing:
+def growing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Growing:
+    monkeypatch.setattr(writers, "BLOCKS_PER_PACK", 1)  # so that each share has events
     return Growing(tmp_path)
 
 

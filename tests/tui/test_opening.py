@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from msgspec.structs import replace
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file.stored_events import StoredEvents
 from dispatchviz.explain.diagnosis.mistakes import mistakes
 from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.explain.trace_index.enclosing_steps import source_line
+from dispatchviz.explain.trace_index.lookups import uses_cuda
 from dispatchviz.outputs.page.player_data import player_data
+from dispatchviz.tui.app import StepperApp
 from dispatchviz.views.session import Session
 from tests.explain.diagnosis.cases import traced
 from tests.tui.programs import forum
@@ -101,3 +107,45 @@ async def test_opening_at_a_mode_mentions_no_node_of_another_line() -> None:
         lines = "\n".join(reader.screen)
     assert "A transform begins: the vmap of level 1" in lines
     assert "creates the first Node" not in lines
+
+
+LOOP = """\
+import torch
+w = torch.ones(2, requires_grad=True)
+for i in range({iterations}):
+    loss = (w * i).sum()
+    loss.backward()
+"""
+
+
+async def test_long_file_opens_with_no_more_blocks_than_a_short_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short, long = [await _decoded_blocks(tmp_path, iterations, monkeypatch) for iterations in (30, 300)]
+    assert 0 < len(long) <= len(short)
+
+
+async def _decoded_blocks(folder: Path, iterations: int, monkeypatch: pytest.MonkeyPatch) -> set[int]:
+    """The blocks of a file that are decoded until the first screen is painted."""
+    traced(LOOP.format(iterations=iterations)).save(folder / "loop.dvtrace")
+    trace, found = Trace.load(folder / "loop.dvtrace"), set[int]()
+    assert isinstance(trace.events, StoredEvents)
+    decode = StoredEvents._read
+
+    def decoding(events: StoredEvents, block: int) -> tuple[bytes, bool]:
+        found.add(block)
+        return decode(events, block)
+
+    monkeypatch.setattr("dispatchviz.explain.diagnosis.mistakes.MOST", 0)  # as if both were too long to search
+    monkeypatch.setattr(StoredEvents, "_read", decoding)
+    async with StepperApp(Session(trace, 0)).run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        monkeypatch.undo()
+    return found
+
+
+def test_cuda_is_found_in_the_calls(tmp_path: Path) -> None:
+    for device, found in (("'cuda'", True), ("'cpu'", False)):
+        trace = traced(f"import torch\nx = torch.ones(2, device={device})\n")
+        without_sources = Trace(replace(trace.header, sources={}), list(trace))
+        assert uses_cuda(without_sources) is found

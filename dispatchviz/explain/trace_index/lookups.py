@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import compress
 from typing import Any, Literal, TypeVar, overload
-from weakref import WeakKeyDictionary
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events import Event
@@ -196,24 +195,15 @@ def latest_first(trace: Trace, at: int, kind: type[E]) -> Iterator[E]:
 
 
 def uses_cuda(trace: Trace) -> bool:
-    """Return whether a program names cuda, or creates a tensor on it."""
-    return any("cuda" in source for source in trace.header.sources.values()) or _has_tensor(trace)
+    """Return whether a program names cuda, or calls an operator for it."""
+    return any("cuda" in source for source in trace.header.sources.values()) or _calls_cuda(trace.columns)
 
 
-def _has_tensor(trace: Trace) -> bool:
-    """Return whether a trace has a tensor on cuda. Cached per number of steps, because every picture of a trace needs
-    it.
-    """
-    steps, found = _known.get(trace, (-1, False))
-    if steps != len(trace):
-        made = (trace[step] for step in trace.steps_of(ev.TensorCreated))
-        found = any(isinstance(event, ev.TensorCreated) and event.device.startswith("cuda") for event in made)
-        _known[trace] = len(trace), found
-    return found
-
-
-_known: WeakKeyDictionary[Trace, tuple[int, bool]] = WeakKeyDictionary()
-"""The number of steps of each trace at the time of the search, and the result."""
+def _calls_cuda(columns: Columns) -> bool:
+    """Return whether a call was dispatched to a key of cuda. No event is decoded, since every header asks this."""
+    keys = columns.key_names
+    cuda = {number for number, key in enumerate(keys) if key.endswith("CUDA")}
+    return bool(cuda) and any(number % len(keys) in cuda for number in columns.of_call)
 
 
 def neighbor(steps: Sequence[int], at: int, forward: bool = True) -> int | None:

@@ -14,12 +14,17 @@ from dispatchviz import torch
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events import field_types
 from dispatchviz.core.record.trace_file import Trace, TraceError
-from dispatchviz.core.record.trace_file.blocks import FRAME_SIZE, INDEX, block
+from dispatchviz.core.record.trace_file.blocks import EVENTS, INDEX, block
 from dispatchviz.core.record.trace_file.columns import Groups
+from dispatchviz.core.record.trace_file.event_lines import LONGEST
+from dispatchviz.core.record.trace_file.packing import Packer
+
+from .forged_index import ForgedIndex
 
 HEAD = b'{"format":2,"cuda":"","program":"x.py"}\n'
 LINES = tuple(b'["Boxed",%d,null,"aten::add",1]\n' % seq for seq in range(4))
-TRAILER = 20
+PLAIN = Path(__file__).parents[2] / "data" / "trace_of_format_3.dvtrace"
+"""A file whose columns are not packed."""
 
 
 def opened(*lines: bytes) -> Trace:
@@ -124,30 +129,38 @@ def test_path_that_is_not_a_file_is_refused_at_once(tmp_path: Path, name: str) -
 @pytest.mark.parametrize("wrong", [b"\x00\x00\x00\x7f", b"\xfe\xff\xff\xff", b"\xff\xff\xff\x7f"])
 def test_index_with_steps_outside_of_the_trace_is_ignored(wrong: bytes) -> None:
     trace = opened(*LINES)
-    raw = trace.encoded(".dvtrace")
-    at = raw.rfind(INDEX)
-    index = raw[at + FRAME_SIZE : -TRAILER]
-    begin = 8 + int.from_bytes(index[:8], "little")
-    for place in range(begin, len(index) - 4, 4):
-        forged = block(INDEX, index[:place] + wrong + index[place + 4 :])
-        found = Trace.decoded(raw[:at] + forged + raw[-TRAILER:], "file")
+    forged, columns_used = ForgedIndex(trace.encoded(".dvtrace")), 0
+    for place in range(0, len(forged.content) - 4, 4):
+        content = forged.content[:place] + wrong + forged.content[place + 4 :]
+        found = Trace.decoded(forged.file(content), "file")
+        columns_used += not found.notice
         assert all(0 <= end < len(found) for end in found.ends)
         assert all(0 <= depth < len(found) for depth in found.depths)
         assert all(0 <= code < len(found.columns.kind_names) for code in found.columns.of_kind)
         assert list(found) == list(trace) or isinstance(found[0], ev.Unknown)
+    assert columns_used
 
 
-def test_every_number_of_an_index_is_found() -> None:
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_every_number_of_an_index_is_found(is_packed: bool) -> None:
     with dispatchviz.record() as recorded:
         x = torch.ones(2, requires_grad=True)
         (x * x).sum()
-    raw = recorded.encoded(".dvtrace")
-    at = raw.rfind(INDEX)
-    index = raw[at + FRAME_SIZE : -TRAILER]
-    for place in range(8 + int.from_bytes(index[:8], "little"), len(index) - 8, 4):
-        one, other = index[place : place + 4], index[place + 4 : place + 8]
-        forged = block(INDEX, index[:place] + other + one + index[place + 8 :])
-        columns = Trace.decoded(raw[:at] + forged + raw[-TRAILER:], "file").columns
+    forged = ForgedIndex(recorded.encoded(".dvtrace") if is_packed else PLAIN.read_bytes())
+    assert Trace.decoded(forged.file(forged.content), "file").notice == ""
+    for place in range(0, len(forged.content) - 8, 4):
+        one, other = forged.content[place : place + 4], forged.content[place + 4 : place + 8]
+        content = forged.content[:place] + other + one + forged.content[place + 8 :]
+        columns = Trace.decoded(forged.file(content), "file").columns
         for groups in (each for each in vars(columns).values() if isinstance(each, Groups)):
             assert [number in groups for number in groups] == [True] * len(groups)
             assert list(groups.all()) == list(groups.items())
+
+
+def test_pack_of_more_than_any_line_is_damaged() -> None:
+    raw = opened(*LINES).encoded(".dvtrace")
+    begin, end = raw.index(EVENTS), raw.index(INDEX)
+    bomb = block(EVENTS, Packer().packed(bytes(LONGEST + 1)), 4)
+    trace = Trace.decoded(raw[:begin] + bomb + raw[end:], "file")
+    assert len(bomb) < 1 << 16
+    assert all(isinstance(event, ev.Unknown) for event in trace)

@@ -12,15 +12,20 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dispatchviz.core.record.trace_file.header import FORMAT
 from dispatchviz.core.record.trace_file.stored_events import Source
 
 MAGIC = b"\x89dvtrace"
 """The first bytes of a file. The version follows, in four bytes."""
-BEGIN = MAGIC + struct.pack("<I", FORMAT) + bytes(4)
+VERSION = 4
+"""The version of the blocks. A reader refuses a higher one. Since 4, lines and the arrays of the index are packed. The
+header has the format of the lines, which are those of a ``.jsonl`` file.
+"""
+BEGIN = MAGIC + struct.pack("<I", VERSION) + bytes(4)
 
-HEADER, SOURCES, EVENTS, PART, INDEX = b"HEAD", b"TEXT", b"EVNT", b"PART", b"INDX"
+HEADER, SOURCES, EVENTS, PART, INDEX = b"HEAD", b"TEXT", b"PACK", b"PART", b"INDX"
 """The kinds of blocks: the header, texts of the program's files, lines of events, a part of the index, its end."""
+PLAIN = b"EVNT"
+"""The kind of the blocks of lines that are not packed, in files of version 3."""
 
 _FRAME = struct.Struct("<4sIQII")
 """The frame of a block: kind, number of events, length and CRC-32 of the payload that follows, CRC-32 of the frame's

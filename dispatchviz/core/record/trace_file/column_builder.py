@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from operator import attrgetter
 from typing import Any, get_args
 
@@ -26,7 +27,7 @@ from dispatchviz.core.record.events import (
 )
 from dispatchviz.core.record.trace_file.columns import NONE, Columns, Groups, Place
 from dispatchviz.core.record.trace_file.event_lines import KINDS
-from dispatchviz.core.record.trace_file.nesting import Changes, Nested, Nesting
+from dispatchviz.core.record.trace_file.nesting import Changes, Nested, Nesting, in_order
 
 Column = NDArray[np.int32]
 
@@ -68,10 +69,11 @@ class _Subject(ABC):
     def extend(self, codes: bytes, events: Sequence[AnyEvent]) -> None:
         """Add the values of some events. Only the events that have one are looked at."""
         having = np.frombuffer(codes.translate(self.has_it), np.bool_).nonzero()[0].tolist()
-        self.values.extend(self._numbers(map(self._get, map(events.__getitem__, having))))
+        if having:
+            self.values.extend(self._numbers(list(map(self._get, map(events.__getitem__, having)))))
 
     @abstractmethod
-    def _numbers(self, values: Iterable[Any]) -> Iterable[int]:
+    def _numbers(self, values: list[Any]) -> array[int]:
         """Return the numbers that the column gets for some values."""
 
     def own(self) -> Column:
@@ -92,8 +94,8 @@ class _Texts(_Subject):
         super().__init__(name, *kinds)
         self.names = _Names()
 
-    def _numbers(self, values: Iterable[str]) -> Iterable[int]:
-        return map(self.names.__getitem__, values)
+    def _numbers(self, values: list[str]) -> array[int]:
+        return array("i", list(map(self.names.__getitem__, values)))
 
 
 class _Places(_Subject):
@@ -104,9 +106,9 @@ class _Places(_Subject):
         self._get = attrgetter("file", "line", "function", "resumed", "begins")
         self._known: dict[tuple[str, int, str, bool, bool], int] = {}
 
-    def _numbers(self, values: Iterable[tuple[str, int, str, bool, bool]]) -> Iterable[int]:
+    def _numbers(self, values: list[tuple[str, int, str, bool, bool]]) -> array[int]:
         known = self._known
-        return [known.setdefault(value, len(known)) for value in values]
+        return array("i", [known.setdefault(value, len(known)) for value in values])
 
     def places(self) -> tuple[Place, ...]:
         """The place of each number."""
@@ -116,8 +118,10 @@ class _Places(_Subject):
 class _Numbers(_Subject):
     """A column of numbers, counted from 0."""
 
-    def _numbers(self, values: Iterable[int | None]) -> Iterable[int]:
-        return [NONE if value is None or value >= _MOST else value for value in values]
+    def _numbers(self, values: list[int | None]) -> array[int]:
+        with suppress(TypeError, OverflowError):  # most often, there is a number for each
+            return array("i", values)  # type: ignore[arg-type]
+        return array("i", [NONE if value is None or value >= _MOST else value for value in values])
 
 
 _parent = attrgetter("parent")
@@ -157,7 +161,7 @@ class ColumnBuilder:
         """Add the events that come next."""
         codes = bytes(map(_CODES.__getitem__, map(type, events)))
         self._kinds += codes
-        self._parents.extend([NONE if parent is None else parent for parent in map(_parent, events)])
+        self._parents.extend(array("i", [NONE if parent is None else parent for parent in map(_parent, events)]))
         for subject in self._subjects:
             subject.extend(codes, events)
 
@@ -239,6 +243,7 @@ def groups(numbers: NDArray[Any], first: int = 0) -> Groups:
 
 def grouped(numbers: Column, steps: Column) -> Groups:
     """The steps of each number. ``steps`` are in order."""
-    order = np.argsort(numbers, kind="stable")
-    found, begins = np.unique(numbers[order], return_index=True)
-    return Groups(found.data, begins.astype(np.int32).data, steps[order].data)
+    order = in_order(numbers)
+    ordered = numbers[order]
+    begins = np.flatnonzero(np.diff(ordered, prepend=np.int32(NONE))).astype(np.int32)
+    return Groups(ordered[begins].data, begins.data, steps[order].data)

@@ -20,6 +20,8 @@ NONE = -1
 """The entry for "none"."""
 
 GROUPS = ("of_kind", "of_node", "of_tensor", "of_name", "of_result", "of_storage", "of_detached", "of_call")
+PARTS_OF_GROUPS = ("numbers", "begins", "steps")
+"""The arrays of groups."""
 ARRAYS = {
     "kinds": "B", "parents": "i", "depths": "i", "ends": "i", "siblings": "i", "lines": "i", "operators": "i",
     "keys": "i", "nodes": "i", "tensors": "i", "names": "i",

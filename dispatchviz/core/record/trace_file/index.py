@@ -1,6 +1,7 @@
 """The index of a ``.dvtrace`` file: its columns, and the places of its blocks of events (``docs/trace-format.md``).
 
-A file that grows gets a part of the index at regular intervals, so that only the rest must be written at the end.
+A file that grows gets a part of the index at regular intervals, so that only the rest must be written at the end. The
+arrays are packed one by one, so that opening a long trace unpacks only those that the first screen needs.
 """
 
 from __future__ import annotations
@@ -10,26 +11,35 @@ import sys
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from dispatchviz.core.record.trace_file.blocks import INDEX, PART, block, index_place, payload_at, trailer
-from dispatchviz.core.record.trace_file.columns import ARRAYS, CHANGES, GROUPS, LINES, NONE, Columns, Groups, Place
+from dispatchviz.core.record.trace_file.columns import (
+    ARRAYS,
+    CHANGES,
+    GROUPS,
+    LINES,
+    NONE,
+    PARTS_OF_GROUPS,
+    Columns,
+    Groups,
+    Place,
+)
 from dispatchviz.core.record.trace_file.event_lines import decode_header, encode
 from dispatchviz.core.record.trace_file.header import Header
+from dispatchviz.core.record.trace_file.packing import Packer, unpacked
 from dispatchviz.core.record.trace_file.stored_events import Blocks
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.trace_file.nesting import Changes
 
-_PARTS_OF_GROUPS = ("numbers", "begins", "steps")
-_TYPECODES = ("B", "i", "I", "q")
-_BLOCKS = {"firsts": "i", "offsets": "q", "lengths": "i", "checksums": "I"}
-
-Arrays = Mapping[str, Sequence[int]]
-"""The arrays of a part, by name."""
+_TYPECODES = {"B": "u1", "i": "<i4", "I": "<u4", "q": "<i8"}
+"""The types of the entries of arrays, and their names in NumPy."""
+_BLOCKS = {"firsts": "i", "offsets": "q", "lengths": "i", "checksums": "I", "starts": "i", "sizes": "i"}
 
 
 class _Array(msgspec.Struct, array_like=True):
@@ -40,6 +50,10 @@ class _Array(msgspec.Struct, array_like=True):
     offset: int
     """The offset from the first array."""
     count: int
+    packed: int = 0
+    """The number of its bytes; 0 if it is not packed. A packed array of type ``i`` has the difference of each number to
+    the one before.
+    """
 
 
 class _PartDirectory(msgspec.Struct):
@@ -70,18 +84,18 @@ class _Directory(msgspec.Struct):
     """True if the columns of the nesting are right; otherwise they are computed from the parents."""
 
 
-def part_block(columns: Columns, blocks: Blocks, changes: Changes) -> bytes:
+def part_block(columns: Columns, blocks: Blocks, changes: Changes, packer: Packer) -> bytes:
     """The block that is written to a file while it grows."""
-    arrays, pieces = _packed(_named(columns, blocks, changes))
+    arrays, pieces = _packed(_named(columns, blocks, changes), packer)
     directory = _PartDirectory(len(columns.kinds), len(columns.key_names), arrays)
     return block(PART, _with_directory(encode(directory), pieces))
 
 
 def index_blocks(
-    header: Header, columns: Columns, blocks: Blocks, at: int, grown: Grown | None = None
+    header: Header, columns: Columns, blocks: Blocks, at: int, packer: Packer, grown: Grown | None = None
 ) -> Iterator[bytes]:
     """Yield the last bytes of a file, from offset ``at`` on, piece by piece: the index and its place."""
-    arrays, pieces = _packed(_named(columns, blocks, None if grown is None else grown.changes))
+    arrays, pieces = _packed(_named(columns, blocks, None if grown is None else grown.changes), packer)
     directory = encode(
         _Directory(
             len(columns.kinds) + (0 if grown is None else grown.events),
@@ -117,12 +131,12 @@ def _with_directory(directory: bytes, pieces: Sequence[bytes]) -> bytes:
     return b"".join((struct.pack("<Q", len(directory)), directory, *pieces))
 
 
-def _packed(named: Iterator[tuple[str, str, Sequence[int]]]) -> tuple[tuple[_Array, ...], list[bytes]]:
+def _packed(named: Iterator[tuple[str, str, Sequence[int]]], packer: Packer) -> tuple[tuple[_Array, ...], list[bytes]]:
     """The entries of arrays for the directory, and the bytes of the arrays."""
     arrays, pieces, offset = list[_Array](), list[bytes](), 0
     for name, typecode, values in named:
-        raw = _little_endian(typecode, values)
-        arrays.append(_Array(name, typecode, offset, len(values)))
+        raw = packer.packed(_little_endian(typecode, values)) if len(values) else b""
+        arrays.append(_Array(name, typecode, offset, len(values), len(raw)))
         pieces.append(raw + bytes(-len(raw) % 8))
         offset += len(pieces[-1])
     return tuple(arrays), pieces
@@ -145,21 +159,17 @@ def _named(columns: Columns, blocks: Blocks, changes: Changes | None) -> Iterato
         yield name, typecode, getattr(blocks, name)
     for name in GROUPS:
         groups: Groups = getattr(columns, name)
-        for part in _PARTS_OF_GROUPS:
+        for part in PARTS_OF_GROUPS:
             yield f"{name}_{part}", "i", getattr(groups, part)
     for name in CHANGES if changes is not None else ():
         yield f"changed_{name}", "i", getattr(changes, name).data
 
 
 def _little_endian(typecode: str, values: Sequence[int]) -> bytes:
-    if hasattr(values, "__array__"):  # a column in several parts
-        values = values.__array__().data
-    if isinstance(values, memoryview) and values.format == typecode and sys.byteorder == "little":
-        return values.tobytes()
-    numbers = array(typecode, values)
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers.tobytes()
+    import numpy as np  # a reader needs it for long traces only
+
+    numbers = np.asarray(values, _TYPECODES[typecode])
+    return (np.diff(numbers, prepend=numbers.dtype.type(0)) if typecode == "i" else numbers).tobytes()
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
@@ -182,7 +192,11 @@ class Part:
     events: int
     keys: int
     arrays: Arrays
-    groups: Mapping[str, Groups]
+
+    @cached_property
+    def groups(self) -> Mapping[str, Groups]:
+        """The groups, which are unpacked when they are needed."""
+        return {name: StoredGroups(self.arrays, name) for name in GROUPS}
 
 
 def read_index(raw: memoryview) -> Index:
@@ -190,6 +204,8 @@ def read_index(raw: memoryview) -> Index:
     try:
         raw_directory, arrays = _split(payload_at(raw, index_place(raw), INDEX))
         directory = msgspec.json.decode(raw_directory, type=_Directory)
+        if directory.events > len(raw):  # packed columns of any length might be forged
+            raise ValueError("more events than bytes")
         parts = list(_parts_before(raw, directory.before))
         first = sum(part.events for part in parts)
         last = _part(first, directory.events - first, len(directory.key_names), directory.parts, arrays)
@@ -217,16 +233,18 @@ def _parts_before(raw: memoryview, places: Sequence[int]) -> Iterator[Part]:
         first += directory.events
 
 
-def _part(first: int, events: int, keys: int, arrays: Sequence[_Array], raw: memoryview) -> Part:
-    parts = {each.name: _values(each, raw) for each in arrays}
+def _part(first: int, events: int, keys: int, directory: Sequence[_Array], raw: memoryview) -> Part:
+    arrays = Arrays(directory, raw)
+    if any(each.count > first + events for each in directory):
+        raise ValueError("an array is longer than the trace")
     for name in ARRAYS:
-        if len(parts[name]) != events:
+        if arrays.count(name) != events:
             raise ValueError(f"column {name} is not as long as the trace")
-    groups = {name: Groups(*(parts[f"{name}_{part}"] for part in _PARTS_OF_GROUPS)) for name in GROUPS}
-    if any(len(each.begins) != len(each.numbers) for each in groups.values()):
-        raise ValueError("there are groups without a beginning")
-    _check_changes(parts, first)
-    return Part(first, events, keys, parts, groups)
+    for name in GROUPS:
+        if arrays.count(f"{name}_begins") != arrays.count(f"{name}_numbers"):
+            raise ValueError("there are groups without a beginning")
+    _check_changes(arrays, first)
+    return Part(first, events, keys, arrays)
 
 
 def _check_changes(arrays: Arrays, first: int) -> None:
@@ -234,6 +252,58 @@ def _check_changes(arrays: Arrays, first: int) -> None:
     steps, *others = (arrays.get(f"changed_{name}", ()) for name in CHANGES)
     if any(len(other) != len(steps) for other in others) or not all(0 <= step < first for step in steps):
         raise ValueError("a part changes events that are not before it")
+
+
+class Arrays(Mapping[str, Sequence[int]]):
+    """The arrays of a part by name. Each is unpacked on first access."""
+
+    def __init__(self, directory: Sequence[_Array], raw: memoryview) -> None:
+        self._directory, self._raw = {each.name: each for each in directory}, raw
+        self._known: dict[str, Sequence[int]] = {}
+        for each in directory:
+            _check_array(each, raw)
+
+    def __getitem__(self, name: str) -> Sequence[int]:
+        values = self._known.get(name)
+        if values is None:
+            values = self._known[name] = self._values(self._directory[name])
+        return values
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._directory
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._directory)
+
+    def __len__(self) -> int:
+        return len(self._directory)
+
+    def count(self, name: str) -> int:
+        """Return the number of entries of an array, without unpacking it; 0 if there is none."""
+        return self._directory[name].count if name in self._directory else 0
+
+    def check(self) -> None:
+        """Unpack all. Raise ValueError if an array is not packed as we pack it, which otherwise is read as zeros."""
+        self._known = {name: _values(each, self._raw) for name, each in self._directory.items()}
+
+    def _values(self, each: _Array) -> Sequence[int]:
+        try:
+            return _values(each, self._raw)
+        except (ValueError, OverflowError):
+            return array(each.typecode, [0]) * each.count
+
+
+class StoredGroups(Groups):
+    """Groups in a file. Their arrays are unpacked on first access."""
+
+    def __init__(self, arrays: Arrays, name: str) -> None:
+        self._arrays, self._name = arrays, name
+
+    def __getattr__(self, part: str) -> Sequence[int]:
+        if part not in PARTS_OF_GROUPS:
+            raise AttributeError(part)
+        values = vars(self)[part] = self._arrays[f"{self._name}_{part}"]
+        return values
 
 
 def _index(directory: _Directory, parts: Sequence[Part]) -> Index:
@@ -248,7 +318,7 @@ def _index(directory: _Directory, parts: Sequence[Part]) -> Index:
     _check_blocks(blocks, directory.events)
     if not all(0 <= code < len(directory.kind_names) for part in parts for code in part.groups["of_kind"]):
         raise ValueError("there are kinds without a name")
-    if len(parts) > 1:
+    if len(parts) > 1 or directory.events > CHECKED:
         from dispatchviz.core.record.trace_file.joined_columns import joined_columns  # NumPy: long traces only
 
         columns = joined_columns(parts, directory.whole, names)
@@ -256,6 +326,8 @@ def _index(directory: _Directory, parts: Sequence[Part]) -> Index:
         arrays: dict[str, Any] = {name: parts[0].arrays.get(name, ()) for name in ARRAYS | LINES}
         columns = Columns(**arrays, **parts[0].groups, **names)  # type: ignore[arg-type]
     if directory.events <= CHECKED:
+        for part in parts:
+            part.arrays.check()
         _check_columns(columns, directory.events)
         for part in parts:
             _check_groups(part, directory.events)
@@ -264,11 +336,9 @@ def _index(directory: _Directory, parts: Sequence[Part]) -> Index:
 
 
 def _joined_blocks(name: str, parts: Sequence[Part]) -> Sequence[int]:
-    if len(parts) == 1:
-        return parts[0].arrays[name]
     values = array(_BLOCKS[name])
     for part in parts:
-        values.extend(part.arrays[name])
+        values.extend(part.arrays.get(name) or bytes(len(part.arrays["firsts"])))  # earlier versions have no sizes
     return values
 
 
@@ -314,20 +384,40 @@ def _check_blocks(blocks: Blocks, events: int) -> None:
         raise ValueError("the columns of the blocks differ in length")
     if firsts[:1] != [0][:events] or any(one >= other for one, other in pairwise([*firsts, events])):
         raise ValueError("the blocks do not follow each other")
-    if min((*blocks.lengths, *blocks.offsets), default=0) < 0:
+    if min((*blocks.lengths, *blocks.offsets, *blocks.starts, *blocks.sizes), default=0) < 0:
         raise ValueError("a block is nowhere in the file")
 
 
-def _values(part: _Array, arrays: memoryview) -> Sequence[int]:
-    if part.typecode not in _TYPECODES:
-        raise ValueError(f"no such type: {part.typecode}")
-    size = array(part.typecode).itemsize * part.count
-    if not 0 <= part.offset <= part.offset + size <= len(arrays):
-        raise ValueError(f"column {part.name} is not in the file")
-    raw: Any = arrays[part.offset : part.offset + size]
+def _check_array(each: _Array, arrays: memoryview) -> None:
+    """Raise ValueError if the file does not have the bytes of an array."""
+    if each.typecode not in _TYPECODES:
+        raise ValueError(f"no such type: {each.typecode}")
+    size = each.packed or array(each.typecode).itemsize * each.count
+    if min(each.count, each.packed) < 0 or not 0 <= each.offset <= each.offset + size <= len(arrays):
+        raise ValueError(f"column {each.name} is not in the file")
+
+
+def _values(each: _Array, arrays: memoryview) -> Sequence[int]:
+    """The entries of an array. Raise ValueError or OverflowError if it is not packed as we pack it."""
+    size = array(each.typecode).itemsize * each.count
+    raw: Any = arrays[each.offset : each.offset + (each.packed or size)]
+    if each.packed:
+        raw = memoryview(unpacked(raw, size))
+        if len(raw) != size:
+            raise ValueError(f"column {each.name} is not as long as it says")
     if sys.byteorder == "big":
-        swapped = array(part.typecode, bytes(raw))
+        swapped = array(each.typecode, bytes(raw))
         swapped.byteswap()
-        return swapped
-    values: memoryview[int] = raw.cast(part.typecode)
-    return values
+        raw = memoryview(swapped).cast("B")
+    values: memoryview[int] = raw.cast(each.typecode)
+    return _sums(values) if each.packed and each.typecode == "i" else values
+
+
+def _sums(differences: memoryview[int]) -> Sequence[int]:
+    """The numbers whose differences are given."""
+    if len(differences) <= CHECKED:
+        return memoryview(array("i", accumulate(differences)))
+
+    import numpy as np  # loading it takes longer than short traces
+
+    return np.cumsum(differences, dtype=np.int32).data

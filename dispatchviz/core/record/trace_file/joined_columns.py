@@ -1,5 +1,5 @@
-"""The columns of a long trace, whose index has several parts. They stay in the file, which is mapped: nothing is
-copied.
+"""The columns of a long trace, whose index has several parts. They stay packed in the file, which is mapped, until they
+are needed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,19 @@ def _column(parts: Sequence[Part], name: str) -> JoinedColumn:
     changes = dict[int, int]()
     for part in parts if name in CHANGES else ():
         changes.update(zip(part.arrays.get("changed_steps", ()), part.arrays.get(f"changed_{name}", ()), strict=True))
-    return JoinedColumn([part.arrays.get(name, ()) for part in parts], changes)
+    return JoinedColumn(_Pieces(parts, name), [part.arrays.count(name) for part in parts], changes)
+
+
+class _Pieces(dict[int, Sequence[int]]):
+    """The arrays of a column in the parts, which are unpacked on first access."""
+
+    def __init__(self, parts: Sequence[Part], name: str) -> None:
+        super().__init__()
+        self._parts, self._name = parts, name
+
+    def __missing__(self, at: int) -> Sequence[int]:
+        piece = self[at] = self._parts[at].arrays.get(self._name, ())
+        return piece
 
 
 def _counted_again(part: Part, keys: int) -> Groups:
@@ -57,9 +69,11 @@ def _counted_again(part: Part, keys: int) -> Groups:
 class JoinedColumn(Sequence[int]):
     """Several arrays joined into one. ``changes`` has numbers that replace those of the arrays at some places."""
 
-    def __init__(self, pieces: Sequence[Sequence[int]], changes: Mapping[int, int] | None = None) -> None:
+    def __init__(
+        self, pieces: Mapping[int, Sequence[int]], lengths: Sequence[int], changes: Mapping[int, int] | None = None
+    ) -> None:
         self._pieces, self._changes = pieces, changes or {}
-        *self._begins, self._length = accumulate(map(len, pieces), initial=0)
+        *self._begins, self._length = accumulate(lengths, initial=0)
 
     def __len__(self) -> int:
         return self._length
@@ -82,22 +96,25 @@ class JoinedColumn(Sequence[int]):
         if places.step != 1 or self._changes:
             return [self[place] for place in places]
         start, stop = places.start, places.stop
-        some = slice(max(bisect_right(self._begins, start) - 1, 0), bisect_left(self._begins, stop))
-        pieces = zip(self._pieces[some], self._begins[some], strict=True)
+        some = range(max(bisect_right(self._begins, start) - 1, 0), bisect_left(self._begins, stop))
+        pieces = ((self._pieces[at], self._begins[at]) for at in some)
         return _as_one([piece[max(start - begin, 0) : max(stop - begin, 0)] for piece, begin in pieces])
 
     def __iter__(self) -> Iterator[int]:
-        return iter(np.asarray(self).data) if self._changes else chain.from_iterable(self._pieces)
+        return iter(np.asarray(self).data) if self._changes else chain.from_iterable(self._in_order())
+
+    def _in_order(self) -> Iterator[Sequence[int]]:
+        return map(self._pieces.__getitem__, range(len(self._begins)))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Return a copy, for NumPy."""
-        column: NDArray[Any] = np.concatenate([np.zeros(0, np.uint8), *map(np.asarray, filter(len, self._pieces))])
+        column: NDArray[Any] = np.concatenate([np.zeros(0, np.uint8), *map(np.asarray, filter(len, self._in_order()))])
         column[list(self._changes)] = list(self._changes.values())
         return column if dtype is None else column.astype(dtype, copy=False)
 
 
 def _as_one(pieces: Sequence[Sequence[int]]) -> Sequence[int]:
-    return pieces[0] if len(pieces) == 1 else JoinedColumn(pieces)
+    return pieces[0] if len(pieces) == 1 else JoinedColumn(dict(enumerate(pieces)), list(map(len, pieces)))
 
 
 class JoinedGroups(Groups):

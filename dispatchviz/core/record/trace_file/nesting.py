@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from dispatchviz.core.record.trace_file.columns import NONE
 
 Column = NDArray[np.int32]
+Places = NDArray[np.intp]
+"""Indices, of the type that NumPy looks up without converting it."""
 Mask = NDArray[np.bool_]
 
 CARRIED = 8192
@@ -71,8 +73,8 @@ class Nesting:
         steps = np.concatenate((self.steps, np.arange(first, first + len(parents), dtype=np.int32)))
         all_parents = np.concatenate((self.parents, parents))
         is_line, may_hold = np.concatenate((self.is_line, is_line)), np.concatenate((self.may_hold, may_hold))
-        local, found = _places(steps, all_parents)
-        depths, families = _depths(local), np.argsort(local, kind="stable")
+        local, found = _places(steps, all_parents, first, before)
+        depths, families = _depths(local), in_order(local)
         ends = steps[_ends(local, depths)]
         ends[:before] = np.maximum(ends[:before], self.ends)
         siblings = _steps_at(steps, _siblings(local, families))
@@ -94,47 +96,66 @@ def nested(parents: Column, is_line: Mask) -> Nested:
     return Nesting().with_events(0, parents, is_line, np.zeros(len(parents), np.bool_))[0]
 
 
-def _places(steps: Column, parents: Column) -> tuple[Column, bool]:
-    """The index of each parent among the steps, and whether all are there."""
-    places = np.searchsorted(steps, parents).astype(np.int32)
-    there = steps[np.minimum(places, len(steps) - 1)] == parents
-    return np.where(there, places, NONE).astype(np.int32), bool((there | (parents == NONE)).all())
+def in_order(numbers: Column | Places) -> Places:
+    """The indices that sort numbers; equal ones stay in their order. NumPy sorts 16 bits in a few passes."""
+    low = numbers.min(initial=0)
+    if len(numbers) and numbers.max() - low < 1 << 16:
+        return np.argsort((numbers - low).astype(np.uint16), kind="stable")
+    return np.argsort(numbers, kind="stable")
+
+
+def _places(steps: Column, parents: Column, first: int, before: int) -> tuple[Places, bool]:
+    """The index of each parent among the steps, and whether all are there. The steps from ``first`` on, which begin at
+    index ``before``, are without gaps, so only earlier ones are searched.
+    """
+    places = parents.astype(np.intp) - (first - before)
+    earlier = np.flatnonzero(parents < first)
+    found = np.searchsorted(steps[:before], parents[earlier])
+    there = np.zeros(len(earlier), np.bool_)
+    if before:
+        there = steps[np.minimum(found, before - 1)] == parents[earlier]
+    places[earlier] = np.where(there, found, NONE)
+    return places, bool((there | (parents[earlier] == NONE)).all())
 
 
 def _steps_at(steps: Column, places: Column) -> Column:
     return np.where(places == NONE, np.int32(NONE), steps[places])
 
 
-def _carried(
-    steps: Column, parents: Column, ends: Column, depths: Column, is_line: Mask, may_hold: Mask
-) -> NDArray[np.intp]:
+def _carried(steps: Column, parents: Places, ends: Column, depths: Column, is_line: Mask, may_hold: Mask) -> Places:
     """The indices of the events to carry over. An event around another one ends with it or later, and is less deep."""
     holding = np.flatnonzero(may_hold | (ends > steps))
-    kept = holding[np.lexsort((depths[holding], -ends[holding]))[:CARRIED]]
+    holding = holding[in_order(depths[holding])]
+    kept = holding[in_order(-ends[holding])[:CARRIED]]
     there = np.flatnonzero(parents != NONE)
     last_child, last_line = np.full(len(steps), NONE), np.full(len(steps), NONE)
     last_child[parents[there]] = there  # the last of several assignments to one place wins
     there = there[is_line[there]]
     last_line[parents[there]] = there
-    both = np.concatenate((last_child[kept], last_line[kept]))
-    carried = np.sort(np.concatenate((kept, both[both != NONE])))
-    return carried[np.diff(carried, prepend=NONE) > 0]  # np.unique would import numpy.ma
+    carried = np.zeros(len(steps), np.bool_)
+    carried[kept] = True
+    for inner in (last_child[kept], last_line[kept]):
+        carried[inner[inner != NONE]] = True
+    return np.flatnonzero(carried)
 
 
-def _depths(parents: Column) -> Column:
+def _depths(parents: Places) -> Column:
     """The number of events around each event. Each iteration looks twice as far outward."""
     depths: Column = (parents != NONE).astype(np.int32)
     further = parents.copy()
-    while len(inside := np.flatnonzero(further != NONE)):
+    inside = np.flatnonzero(further != NONE)
+    while len(inside):
         outer = further[inside]
-        depths[inside], further[inside] = depths[inside] + depths[outer], further[outer]
+        depths[inside] += depths[outer]
+        further[inside] = outer = further[outer]
+        inside = inside[outer != NONE]
     return depths
 
 
-def _ends(parents: Column, depths: Column) -> Column:
+def _ends(parents: Places, depths: Column) -> Column:
     """The last event within each event. Those of the deepest events are known first."""
     ends = np.arange(len(parents), dtype=np.int32)
-    by_depth = np.argsort(depths, kind="stable")
+    by_depth = in_order(depths)
     begins = np.searchsorted(depths[by_depth], np.arange(1, depths.max(initial=0) + 2))
     for begin, end in pairwise(begins[::-1].tolist()):
         level = by_depth[end:begin]
@@ -142,7 +163,7 @@ def _ends(parents: Column, depths: Column) -> Column:
     return ends
 
 
-def _siblings(parents: Column, families: NDArray[np.intp]) -> Column:
+def _siblings(parents: Places, families: Places) -> Column:
     """The next event within the same event. ``families`` has the events sorted by their parents."""
     siblings = np.full(len(parents), NONE, np.int32)
     same = parents[families[:-1]] == parents[families[1:]]
@@ -151,7 +172,7 @@ def _siblings(parents: Column, families: NDArray[np.intp]) -> Column:
     return siblings
 
 
-def _lines(is_line: Mask, parents: Column, families: NDArray[np.intp], steps: Column, known: Column) -> Column:
+def _lines(is_line: Mask, parents: Places, families: Places, steps: Column, known: Column) -> Column:
     """The SourceLine of each event: itself, else the last before it within the same event, else that of its parent.
 
     ``known`` has the lines of the first events.
@@ -169,10 +190,13 @@ def _lines(is_line: Mask, parents: Column, families: NDArray[np.intp], steps: Co
     return _inherited(lines, parents)
 
 
-def _inherited(lines: Column, parents: Column) -> Column:
+def _inherited(lines: Column, parents: Places) -> Column:
     """The lines, where an event without one has that of the nearest event around it."""
     further = parents.copy()
-    while len(open_ := np.flatnonzero((lines == NONE) & (further != NONE))):
+    open_ = np.flatnonzero((lines == NONE) & (further != NONE))
+    while len(open_):
         outer = further[open_]
-        lines[open_], further[open_] = lines[outer], further[outer]
+        lines[open_] = found = lines[outer]
+        further[open_] = outer = further[outer]
+        open_ = open_[(found == NONE) & (outer != NONE)]
     return lines

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from dispatchviz.core.record.trace_file.blocks import BEGIN, MAGIC
+from dispatchviz.core.record.trace_file.blocks import BEGIN, MAGIC, VERSION
 from dispatchviz.core.record.trace_file.event_lines import LONGEST, decode_header
 from dispatchviz.core.record.trace_file.header import Header, TraceError
 from dispatchviz.core.record.trace_file.index import read_index
@@ -129,7 +129,7 @@ def _opened(source: Source, size: int, path: str | Path, mapped: Callable[[], me
         return _read_lines(_unpacked_file(source, size, path), path)
     if not begin.startswith(MAGIC):
         return _read_lines(source, path)
-    check_format(int.from_bytes(begin[len(MAGIC) : len(MAGIC) + 4], "little"), path)
+    check_format(int.from_bytes(begin[len(MAGIC) : len(MAGIC) + 4], "little"), path, VERSION)
     try:
         index = read_index(mapped())
     except ValueError:

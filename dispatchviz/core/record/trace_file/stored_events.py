@@ -11,17 +11,32 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Protocol, overload
+from typing import NamedTuple, Protocol, overload
 
 from dispatchviz.core.record.events import AnyEvent, Unknown
 from dispatchviz.core.record.trace_file.columns import NONE, Columns
-from dispatchviz.core.record.trace_file.event_lines import LineError, decode_lines, decode_some, encode_lines
+from dispatchviz.core.record.trace_file.event_lines import (
+    LONGEST,
+    LineError,
+    decode_lines,
+    decode_some,
+    encode_lines,
+)
+from dispatchviz.core.record.trace_file.packing import unpacked
 
 EVENTS_PER_BLOCK = 256
 """The number of events of a block, which is decoded as a whole, in less than a fifth of a millisecond."""
 
+BLOCKS_PER_PACK = 8
+"""The number of blocks that are packed as one. It takes a fifth of a millisecond to unpack them; the iterations of a
+loop have much in common, so a block that is packed alone takes twice as many bytes.
+"""
+
 KEPT = 64
 """The number of decoded blocks that are kept."""
+
+KEPT_PACKS = 8
+"""The number of unpacked packs that are kept."""
 
 DAMAGED = '["this part of the file is damaged"]'
 """The fields of an event that cannot be read."""
@@ -66,6 +81,16 @@ class BytesSource:
         return self._raw[at : at + length]
 
 
+class Pack(NamedTuple):
+    """The place of some lines in a file, packed or not."""
+
+    offset: int
+    length: int
+    """The number of their bytes in the file."""
+    checksum: int
+    """The CRC-32 of these bytes."""
+
+
 @dataclass(frozen=True)
 class Blocks:
     """The places of the blocks of events."""
@@ -73,15 +98,19 @@ class Blocks:
     firsts: Sequence[int] = field(default_factory=lambda: array("i"))
     """The ``seq`` of the first event of each block."""
     offsets: Sequence[int] = field(default_factory=lambda: array("q"))
-    """The offset of each block's lines in the file."""
+    """The offset in the file of each block's pack, or of its lines if they are not packed."""
     lengths: Sequence[int] = field(default_factory=lambda: array("i"))
-    """The number of bytes of each block's lines."""
+    """The number of bytes there."""
     checksums: Sequence[int] = field(default_factory=lambda: array("I"))
-    """The CRC-32 of each block's lines."""
+    """The CRC-32 of the bytes there."""
+    starts: Sequence[int] = field(default_factory=lambda: array("i"))
+    """The offset of each block's lines in its unpacked pack."""
+    sizes: Sequence[int] = field(default_factory=lambda: array("i"))
+    """The number of bytes of each block's lines; 0 if they are not packed."""
 
-    def add(self, first: int, offset: int, length: int, checksum: int) -> None:
+    def add(self, first: int, pack: Pack, start: int = 0, size: int = 0) -> None:
         """Add the block that comes next."""
-        for column, value in zip(self.columns(), (first, offset, length, checksum), strict=True):
+        for column, value in zip(self.columns(), (first, *pack, start, size), strict=True):
             assert isinstance(column, array)
             column.append(value)
 
@@ -90,8 +119,8 @@ class Blocks:
         return Blocks(*(column[:] for column in self.columns()))
 
     def columns(self) -> tuple[Sequence[int], ...]:
-        """Return all four columns."""
-        return self.firsts, self.offsets, self.lengths, self.checksums
+        """Return all six columns."""
+        return self.firsts, self.offsets, self.lengths, self.checksums, self.starts, self.sizes
 
 
 class StoredEvents(Sequence[AnyEvent]):
@@ -101,6 +130,8 @@ class StoredEvents(Sequence[AnyEvent]):
         self._source, self._blocks, self.columns = source, blocks, columns
         self._decoded: dict[int, list[AnyEvent]] = {}
         """Recently decoded blocks, the last one last."""
+        self._unpacked: dict[int, bytes] = {}
+        """Recently unpacked packs by their offsets, the last one last; empty if they are damaged."""
 
     def __len__(self) -> int:
         return len(self.columns.kinds)
@@ -183,8 +214,34 @@ class StoredEvents(Sequence[AnyEvent]):
 
     def _read(self, block: int) -> tuple[bytes, bool]:
         """Return the lines of a block, and whether they are as they were written."""
+        blocks = self._blocks
+        start, size = blocks.starts[block], blocks.sizes[block]
+        if not size:
+            return self._stored(block)
+        lines = self._pack(block)[start : start + size]
+        return lines, len(lines) == size
+
+    def _stored(self, block: int) -> tuple[bytes, bool]:
+        """Return the bytes of the file that contain a block, and whether they are as they were written."""
         raw = self._source.read_at(self._blocks.offsets[block], self._blocks.lengths[block])
         return raw, zlib.crc32(raw) == self._blocks.checksums[block]
+
+    def _pack(self, block: int) -> bytes:
+        offset = self._blocks.offsets[block]
+        lines = self._unpacked.pop(offset, None)
+        if lines is None:
+            lines = self._unpack(block)
+            if len(self._unpacked) >= KEPT_PACKS:
+                del self._unpacked[next(iter(self._unpacked))]
+        self._unpacked[offset] = lines
+        return lines
+
+    def _unpack(self, block: int) -> bytes:
+        raw, sound = self._stored(block)
+        try:
+            return unpacked(raw, LONGEST) if sound else b""
+        except ValueError:
+            return b""
 
     def _end(self, block: int) -> int:
         firsts = self._blocks.firsts

@@ -9,10 +9,21 @@ from pathlib import Path
 import msgspec
 
 from dispatchviz.core.record.events import AnyEvent, Unknown
-from dispatchviz.core.record.trace_file.blocks import BEGIN, EVENTS, HEADER, INDEX, PART, SOURCES, scan
+from dispatchviz.core.record.trace_file.blocks import (
+    BEGIN,
+    EVENTS,
+    HEADER,
+    INDEX,
+    PART,
+    PLAIN,
+    SOURCES,
+    Found,
+    scan,
+)
 from dispatchviz.core.record.trace_file.event_lines import KINDS, LONGEST, LineError, decode_header, decode_lines
 from dispatchviz.core.record.trace_file.header import FORMAT, Header, TraceError
-from dispatchviz.core.record.trace_file.stored_events import Blocks, Source, StoredEvents
+from dispatchviz.core.record.trace_file.packing import unpacked
+from dispatchviz.core.record.trace_file.stored_events import EVENTS_PER_BLOCK, Blocks, Pack, Source, StoredEvents
 from dispatchviz.core.record.unfinished_files import is_being_written
 
 Opened = tuple[Header, StoredEvents, str]
@@ -32,16 +43,34 @@ class Reading:
     def add(self, raw: bytes, offset: int) -> bool:
         """Add whole lines of events at an offset of the file. Return False if one is damaged."""
         first = len(self._columns)
+        raw, good = self._take(raw)
+        if raw:
+            self._blocks.add(first, Pack(offset, len(raw), zlib.crc32(raw)))
+        return good
+
+    def add_packed(self, raw: bytes, pack: Pack) -> bool:
+        """Add whole lines of events that are packed at a place of the file. Return False if one is damaged."""
+        lines, start, good = raw.splitlines(keepends=True), 0, True
+        for begin in range(0, len(lines), EVENTS_PER_BLOCK):
+            first = len(self._columns)
+            some, good = self._take(b"".join(lines[begin : begin + EVENTS_PER_BLOCK]))
+            if some:
+                self._blocks.add(first, pack, start, len(some))
+            if not good:
+                break
+            start += len(some)
+        return good
+
+    def _take(self, raw: bytes) -> tuple[bytes, bool]:
+        """Take the events of some lines. Return the lines before the first damaged one, and whether there is none."""
         try:
-            events, good = decode_lines(raw, first), True
+            events, good = decode_lines(raw, len(self._columns)), True
         except LineError as error:
             events, good = error.good, False
             raw = b"".join(raw.splitlines(keepends=True)[: len(events)])
-        if events:
-            self._blocks.add(first, offset, len(raw), zlib.crc32(raw))
-            self._columns.extend(events)
-            self._look_for_unknown(events)
-        return good
+        self._columns.extend(events)
+        self._look_for_unknown(events)
+        return raw, good
 
     def _look_for_unknown(self, events: Sequence[AnyEvent]) -> None:
         if self._not_understood is None:
@@ -102,7 +131,7 @@ class BlockReading:
             raw = self._source.read_at(found.offset, found.length) if found.length <= LONGEST else b""
             if len(raw) < found.length:  # it may be on its way
                 return
-            self._damaged = zlib.crc32(raw) != found.checksum or not self._take(found.kind, raw, found.offset)
+            self._damaged = zlib.crc32(raw) != found.checksum or not self._take(found, raw)
             if self._damaged:
                 return
             self._at = found.end
@@ -114,13 +143,24 @@ class BlockReading:
             header = msgspec.structs.replace(header, sources={**header.sources, **self._sources})
         return self._reading.result(header, self._path, False)
 
-    def _take(self, kind: bytes, raw: bytes, offset: int) -> bool:
+    def _take(self, found: Found, raw: bytes) -> bool:
         """Add a block. Return False if events in it are damaged."""
-        if kind == HEADER:
+        if found.kind == HEADER:
             self._header = header_in(raw, self._path)
-        elif kind == SOURCES:
+        elif found.kind == SOURCES:
             self._sources.update(_texts(raw))
-        return kind != EVENTS or self._reading.add(raw, offset)
+        elif found.kind == PLAIN:
+            return self._reading.add(raw, found.offset)
+        elif found.kind == EVENTS:
+            return self._take_pack(found, raw)
+        return True
+
+    def _take_pack(self, found: Found, raw: bytes) -> bool:
+        try:
+            lines = unpacked(raw, LONGEST)
+        except ValueError:
+            return False
+        return self._reading.add_packed(lines, Pack(found.offset, found.length, found.checksum))
 
 
 def _texts(raw: bytes) -> dict[str, str]:
@@ -141,7 +181,7 @@ def header_in(line: bytes, path: str | Path) -> Header:
     return header
 
 
-def check_format(number: int, path: str | Path) -> None:
+def check_format(number: int, path: str | Path, most: int = FORMAT) -> None:
     """Raise TraceError for a format of a later version."""
-    if number > FORMAT:
-        raise TraceError(f"{path} has trace format {number}, this version reads up to {FORMAT}: update dispatchviz")
+    if number > most:
+        raise TraceError(f"{path} has trace format {number}, this version reads up to {most}: update dispatchviz")
