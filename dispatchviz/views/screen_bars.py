@@ -17,6 +17,7 @@ from dispatchviz.explain.kinds.all_kinds import how_known, how_known_in_short, r
 from dispatchviz.explain.kinds.kind import Rule
 from dispatchviz.explain.outline.overview import counts, first_node
 from dispatchviz.explain.sentences.statement import part_of, parts_of, place_of, text_of
+from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.explain.trace_index.lookups import uses_cuda
 from dispatchviz.explain.trace_index.recorded_engine import engine_name, engine_text, is_live, why_chosen
 from dispatchviz.explain.trace_index.thread_state import ThreadState, thread_state
@@ -109,7 +110,7 @@ def _filter(cursor: Cursor) -> tuple[Span, ...]:
 
 def runs_backward(trace: Trace, at: int) -> bool:
     """Return whether a step belongs to a run of the engine."""
-    return isinstance(trace[at], BackwardStarted) or any(isinstance(a, BackwardStarted) for a in trace.ancestors(at))
+    return at_or_around(trace, at, BackwardStarted) is not None
 
 
 def short(state: ThreadState) -> str:

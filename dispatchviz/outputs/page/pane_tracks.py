@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from functools import partial
+from itertools import pairwise
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.calls.call_stack import Frame, call_stack
+from dispatchviz.explain.calls.call_stack import ENTERED, Frame, call_stack
+from dispatchviz.explain.calls.cell_card import cell_card
 from dispatchviz.explain.calls.operator_cells import operator_cells
 from dispatchviz.explain.codegen.operator_at_step import running_operator
 from dispatchviz.explain.graph.node.node_of_step import node_of_step
@@ -21,8 +23,9 @@ from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.explain.trace_index.recorded_engine import recorded_release
 from dispatchviz.explain.trace_index.step_tensors import parameters_of, tensors_of
 from dispatchviz.explain.trace_index.tensor_numbers import outermost_call
+from dispatchviz.explain.trace_index.thread_state import TELLING
 from dispatchviz.outputs.page.interned_lines import Lines
-from dispatchviz.outputs.page.moments import NO_NODE, NO_TENSOR, Kinds, moment
+from dispatchviz.outputs.page.moments import NO_NODE, NO_TENSOR, Kinds, changes, moment
 from dispatchviz.outputs.page.tracks import Track
 from dispatchviz.views.cursor.cursor_state import ShownStack
 from dispatchviz.views.layout.pane_layout import (
@@ -34,16 +37,19 @@ from dispatchviz.views.layout.pane_layout import (
     KEYS,
     MEMORY,
     NODE,
+    OUTPUT,
     SOURCE,
     STRUCTURED,
     TABLE,
     TENSORS,
+    THREAD,
 )
 from dispatchviz.views.panes import calls_pane, engine_pane
 from dispatchviz.views.panes.calls_pane import frame_rows
 from dispatchviz.views.panes.empty_titles import nothing
 from dispatchviz.views.panes.key_set_pane import stage_of
 from dispatchviz.views.panes.memory_pane import place_of
+from dispatchviz.views.panes.output_pane import NEAR
 from dispatchviz.views.panes.pane_list import PANES, rows_of
 from dispatchviz.views.panes.source_pane import view_rows
 from dispatchviz.views.text.styled_line import Line
@@ -117,10 +123,25 @@ def panes_of(trace: Trace) -> tuple[int, ...]:
 def pane_tracks(trace: Trace, lines: Lines, kept: Collection[int]) -> list[dict[str, object]]:
     """Return the panes. The costly ones have rows at the kept steps."""
     panes = [Pane(number, trace, lines) for number in panes_of(trace)]
-    for pane in panes:
-        for at in range(len(trace)):
+    news = {at for at in range(len(trace)) if at in kept or at - 1 in kept}
+    for number, pane in zip(panes_of(trace), panes, strict=True):
+        for at in sorted(changes_of(number, trace) | (news if number in COSTLY or number in OTHERS else set())):
             pane.show(at, at in kept)
     return [pane.data() for pane in panes]
+
+
+def changes_of(number: int, trace: Trace) -> set[int]:
+    """Return the steps at which a pane may change, except that a costly one, or another content, may change at each
+    step that is kept.
+    """
+    if number not in CHANGED_BY:
+        return set(range(len(trace)))
+    found = changes(trace, *CHANGED_BY[number])
+    if number == CALLS:
+        found |= {at for at, (before, line) in enumerate(pairwise(trace.columns.lines), 1) if line != before}
+    elif number == OUTPUT:
+        found |= {step + NEAR for step in trace.steps_of(ev.Printed) if step + NEAR < len(trace)}
+    return found
 
 
 # -- what rows depend on -----------------------------------------------------------------------------------------------
@@ -161,6 +182,11 @@ def _key_set(trace: Trace, at: int) -> Made:
     return (on, stage_of(trace[at])), made
 
 
+def _cell(trace: Trace, at: int) -> Made:
+    card = cell_card(trace, at)
+    return card, lambda: rows_of("cell_pane")(trace, at, WIDTH)
+
+
 def _stack(trace: Trace, at: int) -> Made:
     frames = call_stack(trace, at)
     return _named(frames), lambda: frame_rows(frames, WIDTH)
@@ -195,6 +221,21 @@ def _table(trace: Trace, at: int) -> Made:
     return chosen, lambda: rows_of("table_pane")(trace, at, WIDTH)
 
 
+CHANGED_BY: dict[int, tuple[type[ev.Event], ...]] = {
+    KEYS: (ev.Dispatched, ev.FallthroughSkipped, ev.KernelSelected),
+    CELL: (ev.Dispatched,),
+    TABLE: (ev.Dispatched,),
+    CALLS: (ev.SourceLine, *ENTERED),
+    THREAD: (*TELLING, ev.BackwardStarted, ev.Dispatched),
+    OUTPUT: (ev.Printed,),
+    GRAPH: (ev.NodeCreated,),
+    ENGINE: (ev.BackwardStarted,),
+    TENSORS: (ev.TensorCreated,),
+    STRUCTURED: (ev.KernelEntered, ev.MetaEntered),
+    MEMORY: (ev.VariableSaved,),
+}
+"""The kinds of events that change a pane, or that make it empty. A pane that is not listed may change at every step."""
+
 OTHERS: dict[int, Sequence[tuple[str, Callable[[Trace, int], Made]]]] = {
     CALLS: [(title, partial(_whole_stack, how)) for how, title in calls_pane.TITLES.items() if how != "short"],
     ENGINE: [("", partial(_engine, whole=True))],
@@ -203,7 +244,7 @@ OTHERS: dict[int, Sequence[tuple[str, Callable[[Trace, int], Made]]]] = {
 
 ON: dict[int, Callable[[Trace, int], Made]] = {
     KEYS: _key_set,
-    CELL: _of_call("cell_pane"),
+    CELL: _cell,
     CALLS: _stack,
     SOURCE: _source,
     TABLE: _table,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.record.events import ProgramRaised
@@ -43,6 +44,7 @@ FORMAT = 1
 def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
     """Return the data of a page for a trace that has steps. ``guide`` is the lesson of the page, if there is one."""
     code_colors.load()
+    trace = _in_memory(trace)
     lines, kept = Lines(), kept_steps(trace)
     mistakes(trace)
     first = Session(trace).cursor.at
@@ -79,6 +81,13 @@ def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
     return {**data, "lines": lines.data()}
 
 
+def _in_memory(trace: Trace) -> Trace:
+    """Return the trace with all of its events in memory, because a page reads each of them many times."""
+    if isinstance(trace.events, tuple):
+        return trace
+    return Trace(trace.header, tuple(trace.events), trace.notice, trace.columns)
+
+
 def _reason(trace: Trace) -> list[Span]:
     """Return the span on why ``--engine auto`` chose the engine."""
     reason = why_chosen(trace.header)
@@ -88,9 +97,11 @@ def _reason(trace: Trace) -> list[Span]:
 def _bars(trace: Trace, lines: Lines) -> tuple[dict[str, object], dict[str, object]]:
     """Return the sentence and rule of each step, and the place of each step."""
     why, where = Track(), Track()
+    marked = cache(lambda row: lines.number(with_terms(trace, row)))
+    placed = cache(lambda spans: (lines.number(line(*spans)),))
     for at in range(len(trace)):
-        why.show(at, lines.numbers(with_terms(trace, row) for row in why_lines(trace, at)))
-        where.show(at, (lines.number(line(*place(trace, at))),))
+        why.show(at, tuple(map(marked, why_lines(trace, at))))
+        where.show(at, placed(place(trace, at)))
     return why.data(), where.data()
 
 
