@@ -79,13 +79,24 @@ _NOTHING = _Running("", 0, 0, 0)
 
 Code = ev.KernelEntered | ev.ImplEntered | ev.NodeStarted | ev.FunctionEntered
 
+CODE = (ev.KernelEntered, ev.ImplEntered, ev.NodeStarted, ev.FunctionEntered)
+
 
 def _code(trace: Trace, seq: int) -> Code | None:
     """Return the innermost event around a step, or the step itself, that has Python code of ours. Stop at a Python
     binding.
     """
-    for event in (trace[seq], *trace.ancestors(seq)):
-        if isinstance(event, Code) and event.file:
+    event = trace[seq]
+    if isinstance(event, CODE) and event.file:
+        return event
+    return None if isinstance(event, ev.BindingEntered) else _code_around(trace, trace.columns.parents[seq])
+
+
+@lru_cache(maxsize=256)
+def _code_around(trace: Trace, seq: int) -> Code | None:
+    """Return the code of an event or around it, which is the same for all steps directly within it."""
+    for event in (trace[seq], *trace.ancestors(seq)) if seq >= 0 else ():
+        if isinstance(event, CODE) and event.file:
             return event
         if isinstance(event, ev.BindingEntered):
             return None

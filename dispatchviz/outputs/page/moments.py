@@ -8,7 +8,7 @@ holds for a new kind of event, until it is listed here.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 from dispatchviz.core.record import events as ev
@@ -54,19 +54,15 @@ def moment(trace: Trace, at: int, quiet: Kinds) -> int:
 def _found(trace: Trace, quiet: Kinds) -> Sequence[int]:
     codes = {trace.columns.code(kind) for kind in quiet}
     telling = (step for step, kind in enumerate(trace.columns.kinds) if kind not in codes)
-    return sorted(_about(trace, telling))
+    return sorted({begin for step in telling for begin in (step, step + 1, trace.ends[step] + 1)})
 
 
 def changes(trace: Trace, *kinds: type[ev.Event]) -> set[int]:
-    """Return the first step, and the steps at which something changes that only events of some kinds change: those
-    events themselves, the first step within each, and the step after its end.
+    """Return the first step, and the steps at which something changes that holds during events of some kinds: those
+    events themselves, and the step after the end of each.
     """
-    return {0, *_about(trace, trace.steps_of(*kinds))} - {len(trace)}
-
-
-def _about(trace: Trace, steps: Iterable[int]) -> set[int]:
-    ends = trace.ends
-    return {begin for step in steps for begin in (step, step + 1, ends[step] + 1)}
+    steps, ends = trace.steps_of(*kinds), trace.ends
+    return {0, *steps, *(ends[step] + 1 for step in steps)} - {len(trace)}
 
 
 _begins: WeakKeyDictionary[Trace, dict[Kinds, Sequence[int]]] = WeakKeyDictionary()

@@ -15,11 +15,11 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_stack import ENTERED, Frame, call_stack
 from dispatchviz.explain.calls.cell_card import cell_card
+from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.calls.operator_cells import operator_cells
 from dispatchviz.explain.codegen.operator_at_step import running_operator
 from dispatchviz.explain.graph.node.node_of_step import node_of_step
 from dispatchviz.explain.locations.source_view import source_at
-from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.explain.trace_index.recorded_engine import recorded_release
 from dispatchviz.explain.trace_index.step_tensors import parameters_of, tensors_of
 from dispatchviz.explain.trace_index.tensor_numbers import outermost_call
@@ -138,7 +138,8 @@ def changes_of(number: int, trace: Trace) -> set[int]:
         return set(range(len(trace)))
     found = changes(trace, *CHANGED_BY[number])
     if number == CALLS:
-        found |= {at for at, (before, line) in enumerate(pairwise(trace.columns.lines), 1) if line != before}
+        lines = trace.columns.lines
+        found |= {at for at, (before, line) in enumerate(pairwise(lines), 1) if line != before or before == at - 1}
     elif number == OUTPUT:
         found |= {step + NEAR for step in trace.steps_of(ev.Printed) if step + NEAR < len(trace)}
     return found
@@ -167,19 +168,9 @@ def _engine(trace: Trace, at: int, whole: bool) -> Made:
     return moment(trace, at, NO_NODE), lambda: engine_pane.rows_as(trace, at, whole)
 
 
-def _of_call(module: str) -> Callable[[Trace, int], Made]:
-    rows = rows_of(module)
-
-    def made(trace: Trace, at: int) -> Made:
-        call = at_or_around(trace, at, ev.Dispatched)
-        return call and call.seq, lambda: rows(trace, at, WIDTH)
-
-    return made
-
-
 def _key_set(trace: Trace, at: int) -> Made:
-    on, made = _of_call("key_set_pane")(trace, at)
-    return (on, stage_of(trace[at])), made
+    on = key_set_card(trace, at), stage_of(trace[at])
+    return on, lambda: rows_of("key_set_pane")(trace, at, WIDTH)
 
 
 def _cell(trace: Trace, at: int) -> Made:

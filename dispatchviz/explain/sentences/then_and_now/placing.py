@@ -131,26 +131,24 @@ class _Surroundings:
 
 
 class _Nearest:
-    """The events on both sides of a step, by kind, nearest first. Each is read only when it is needed."""
+    """The nearest matches on both sides of a step. The events of a kind are read when they are first needed."""
 
     def __init__(self, trace: Trace, at: int, fitting: _Fitting) -> None:
         self._trace, self._at, self._fitting = trace, at, fitting
-        self._steps: dict[type[ev.Event], list[int]] = {}
-        self._read: dict[int, ev.AnyEvent] = {}
+        self._matches: dict[type[ev.Event], dict[Steps, int]] = {}
 
     def first(self, steps: Steps) -> int | None:
         """The nearest match."""
-        return next((step for step in self._of(steps.kind) if steps in self._fitting.of(self._event(step))), None)
+        if steps.kind not in self._matches:
+            self._matches[steps.kind] = self._of(steps.kind)
+        return self._matches[steps.kind].get(steps)
 
-    def _of(self, kind: type[ev.Event]) -> list[int]:
-        if kind not in self._steps:
-            steps = self._trace.steps_of(kind)
-            place = bisect_left(steps, self._at)
-            near = steps[max(place - NEAR, 0) : place + NEAR]
-            self._steps[kind] = sorted(near, key=lambda step: abs(step - self._at))
-        return self._steps[kind]
-
-    def _event(self, step: int) -> ev.AnyEvent:
-        if step not in self._read:
-            self._read[step] = self._trace[step]
-        return self._read[step]
+    def _of(self, kind: type[ev.Event]) -> dict[Steps, int]:
+        steps = self._trace.steps_of(kind)
+        place = bisect_left(steps, self._at)
+        near = steps[max(place - NEAR, 0) : place + NEAR]
+        found: dict[Steps, int] = {}
+        for step in sorted(near, key=lambda step: abs(step - self._at)):
+            for each in self._fitting.of(self._trace[step]):
+                found.setdefault(each, step)
+        return found
