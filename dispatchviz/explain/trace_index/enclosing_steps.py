@@ -61,8 +61,15 @@ def key_of_kernel(trace: Trace, kernel: ev.KernelEntered) -> str:
 
 def arguments(trace: Trace, seq: int) -> ev.KeySetComputed | None:
     """Return the key set computation of the dispatch around a step, across redispatches of that operator."""
+    is_call = trace.columns.kinds[seq] == trace.columns.code(ev.Dispatched)
+    return _arguments(trace, seq if is_call else trace.columns.parents[seq])
+
+
+@functools.lru_cache(maxsize=256)
+def _arguments(trace: Trace, seq: int) -> ev.KeySetComputed | None:
+    """Return what an event gives all steps directly within it that are no calls."""
     operator = ""
-    for event in (trace[seq], *trace.ancestors(seq)):
+    for event in (trace[seq], *trace.ancestors(seq)) if seq >= 0 else ():
         if not isinstance(event, ev.Dispatched):
             continue
         operator = operator or event.operator

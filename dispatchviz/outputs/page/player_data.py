@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dispatchviz.core.record.events import BackwardStarted, ProgramRaised
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file.joined_columns import in_memory
 from dispatchviz.explain.diagnosis.mistakes import mistakes
 from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.explain.sentences.glossary import TERMS
@@ -84,10 +85,10 @@ def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
 
 
 def _in_memory(trace: Trace) -> Trace:
-    """Return the trace with all of its events in memory, because a page reads each of them many times."""
+    """Return the trace with all of its events and columns in memory, because a page reads each of them many times."""
     if isinstance(trace.events, tuple):
         return trace
-    return Trace(trace.header, tuple(trace.events), trace.notice, trace.columns)
+    return Trace(trace.header, tuple(trace.events), trace.notice, in_memory(trace.columns))
 
 
 def _reason(trace: Trace) -> list[Span]:

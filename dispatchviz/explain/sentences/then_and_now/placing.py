@@ -71,7 +71,7 @@ def _placed(entry: Entry, here: _Surroundings, elsewhere: _Nearest) -> tuple[Ran
 
 
 class _Fitting:
-    """Those of some steps that events match, found once for each combination of fields."""
+    """Entries' steps by the events that they match, found once for each combination of fields."""
 
     def __init__(self, among: Iterable[Steps]) -> None:
         self._among: dict[type[ev.Event], list[Steps]] = {}
