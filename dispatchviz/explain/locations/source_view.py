@@ -181,6 +181,7 @@ OVER = (ev.KernelReturned, ev.NodeFinished, ev.VariablesReleased, ev.HookRan)
 """The events that come when a function has returned."""
 
 
+@lru_cache(maxsize=512)
 def _only_return(function: ast.FunctionDef) -> int:
     """Return the line of a function's return statement; 0 if it has several, or none."""
     found = [node.lineno for node in ast.walk(function) if isinstance(node, ast.Return)]

@@ -20,7 +20,7 @@ from dispatchviz.explain.calls.operator_cells import operator_cells
 from dispatchviz.explain.codegen.operator_at_step import running_operator
 from dispatchviz.explain.graph.node.node_of_step import node_of_step
 from dispatchviz.explain.locations.source_view import source_at
-from dispatchviz.explain.trace_index.recorded_engine import recorded_release
+from dispatchviz.explain.trace_index.recorded_engine import is_live, recorded_release
 from dispatchviz.explain.trace_index.step_tensors import parameters_of, tensors_of
 from dispatchviz.explain.trace_index.tensor_numbers import outermost_call
 from dispatchviz.explain.trace_index.thread_state import TELLING
@@ -140,6 +140,8 @@ def changes_of(number: int, trace: Trace) -> set[int]:
     if number == CALLS:
         lines = trace.columns.lines
         found |= {at for at, (before, line) in enumerate(pairwise(lines), 1) if line != before or before == at - 1}
+    elif number == THREAD and is_live(trace.header):
+        found |= changes(trace, ev.Dispatched, ev.BackwardStarted)
     elif number == OUTPUT:
         found |= {step + NEAR for step in trace.steps_of(ev.Printed) if step + NEAR < len(trace)}
     return found
@@ -217,7 +219,7 @@ CHANGED_BY: dict[int, tuple[type[ev.Event], ...]] = {
     CELL: (ev.Dispatched,),
     TABLE: (ev.Dispatched,),
     CALLS: (ev.SourceLine, *ENTERED),
-    THREAD: (*TELLING, ev.BackwardStarted, ev.Dispatched),
+    THREAD: TELLING,
     OUTPUT: (ev.Printed,),
     GRAPH: (ev.NodeCreated,),
     ENGINE: (ev.BackwardStarted,),

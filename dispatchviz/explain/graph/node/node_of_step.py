@@ -13,7 +13,6 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.things.step_things import things_of
 from dispatchviz.explain.things.thing import NodeThing
-from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index
 
 LOOKED_AT = 50
@@ -27,13 +26,6 @@ def node_of_step(trace: Trace, at: int) -> int | None:
     """Return the Node of a step, or None if the step has no Node that exists by then."""
     own = trace.columns.nodes[at]
     return own if own >= 0 else next(_candidates(trace, at), None)
-
-
-def has_node(trace: Trace, at: int) -> bool:
-    """Return whether a step has a Node. If a kernel around it made one, the tensors of the step are not read."""
-    kernel = around(trace, at, ev.KernelEntered)
-    made = kernel is not None and _made_by(trace, kernel.seq, at) is not None
-    return made or node_of_step(trace, at) is not None
 
 
 def _candidates(trace: Trace, at: int) -> Iterator[int]:
