@@ -1,5 +1,6 @@
 """The panes at every step, as tracks of lines.
 
+A pane is looked at only at the steps that can change it (``changes_of``; a test makes all panes anew at every step).
 Rows are made again only if their input changes: a call's key set and cell once, an operator's table once, the text of a
 source once for each highlighted line. The rows about tensors, Nodes and the engine are made once for each range of
 steps without events about them (``moments.py``).
