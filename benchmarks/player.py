@@ -59,7 +59,7 @@ BARS = {
     "founding program, step, ms": 30,
     "founding program, slow step, ms": 100,
     "training loop, MB": 2,
-    "training loop, ms to make a step": 5,
+    "training loop, ms to make a step": 0.12,
     "training loop, open, s": 1.5,
     "training loop, step, ms": 30,
     "training loop, slow step, ms": 100,

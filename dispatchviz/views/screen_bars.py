@@ -5,6 +5,7 @@ bottom.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -17,6 +18,7 @@ from dispatchviz.explain.kinds.all_kinds import how_known, how_known_in_short, r
 from dispatchviz.explain.kinds.kind import Rule
 from dispatchviz.explain.outline.overview import counts, first_node
 from dispatchviz.explain.sentences.statement import part_of, parts_of, place_of, text_of
+from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 from dispatchviz.explain.trace_index.lookups import uses_cuda
 from dispatchviz.explain.trace_index.recorded_engine import engine_name, engine_text, is_live, why_chosen
 from dispatchviz.explain.trace_index.thread_state import ThreadState, thread_state
@@ -97,10 +99,18 @@ def _position(cursor: Cursor) -> tuple[Span, ...]:
 
 def place(trace: Trace, at: int) -> tuple[Span, ...]:
     """The spans on the depth of a step, the direction of the program, and the thread state."""
-    direction = "backward" if runs_backward(trace, at) else "forward"
-    state = short(thread_state(trace, at))
+    return place_at_depth(trace.depths[at], direction(trace, at), short(thread_state(trace, at)))
+
+
+def place_at_depth(depth: int, direction: str, state: str) -> tuple[Span, ...]:
+    """The spans on a depth, a direction and a thread state in a few words."""
     shown = ((f"  {shorter(state, LONGEST_STATE)}", "warning"),) if state else ()
-    return (f"  depth {trace.depths[at]}  {direction}", ""), *shown
+    return (f"  depth {depth}  {direction}", ""), *shown
+
+
+def direction(trace: Trace, at: int) -> str:
+    """Return ``backward`` or ``forward``, the direction of the program at a step."""
+    return "backward" if runs_backward(trace, at) else "forward"
 
 
 def position(cursor: Cursor) -> str:
@@ -119,7 +129,7 @@ def _filter(cursor: Cursor) -> tuple[Span, ...]:
 
 def runs_backward(trace: Trace, at: int) -> bool:
     """Return whether a step belongs to a run of the engine."""
-    return isinstance(trace[at], BackwardStarted) or any(isinstance(a, BackwardStarted) for a in trace.ancestors(at))
+    return at_or_around(trace, at, BackwardStarted) is not None
 
 
 def short(state: ThreadState) -> str:
@@ -308,10 +318,11 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def rule_lines(behind: Rule) -> list[Line]:
-    """The rows of the rule, with PyTorch's function and file."""
+@lru_cache(maxsize=512)
+def rule_lines(behind: Rule) -> tuple[Line, ...]:
+    """The rows of the rule, with PyTorch's function and file. Few rules serve all steps."""
     named = (("function", behind.function), ("file", behind.file), ("rule", behind.text))
-    return [line((f"{name:<10}", "dim"), text, indent=10) for name, text in named if text]
+    return tuple(line((f"{name:<10}", "dim"), text, indent=10) for name, text in named if text)
 
 
 def known_lines(trace: Trace, event: AnyEvent) -> list[Line]:

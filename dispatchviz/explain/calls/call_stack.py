@@ -75,6 +75,24 @@ requests, for the operators with an entry here.
 """
 
 
+ENTERED = (
+    ev.BindingEntered,
+    ev.Dispatched,
+    ev.KernelEntered,
+    ev.MetaEntered,
+    ev.ImplEntered,
+    ev.ModuleCalled,
+    ev.CompileStarted,
+    ev.RegionCalled,
+    ev.BackwardCompiled,
+    ev.FunctionEntered,
+    ev.ForwardFormulaEntered,
+    ev.BackwardStarted,
+    ev.NodeStarted,
+)
+"""The kinds of events that have frames."""
+
+
 @lru_cache(maxsize=4)
 def call_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:
     """The frames around step ``seq``, outermost first. A step that enters a function is its own last frame.

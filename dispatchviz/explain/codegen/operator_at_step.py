@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import lru_cache
 from itertools import takewhile
 
 from dispatchviz.core.record import events as ev
@@ -30,8 +31,15 @@ def operator_at(trace: Trace, seq: int) -> str:
 
 def running_operator(trace: Trace, seq: int) -> str:
     """Return the operator that runs at the step itself. The contents of a line are not read."""
-    around = takewhile(lambda event: not isinstance(event, ev.BindingEntered), trace.ancestors(seq))
-    return next(filter(None, map(_named, (trace[seq], *around))), "")
+    return _named(trace[seq]) or _running_around(trace, trace.columns.parents[seq])
+
+
+@lru_cache(maxsize=256)
+def _running_around(trace: Trace, seq: int) -> str:
+    """Return the operator that runs in an event, which is the same for all steps directly within it."""
+    events = (trace[seq], *trace.ancestors(seq)) if seq >= 0 else ()
+    around = takewhile(lambda event: not isinstance(event, ev.BindingEntered), events)
+    return next(filter(None, map(_named, around)), "")
 
 
 def _named(event: ev.AnyEvent) -> str:

@@ -50,7 +50,11 @@ def own_numbers(header: Header) -> OwnNumbers | None:
 def own_keys(header: Header) -> tuple[str, ...]:
     """The key of each table entry there."""
     numbers = own_numbers(header)
-    return tuple(map(str, RUNTIME_KEYS)) if numbers is None else tuple(numbers.cells)
+    return OUR_KEYS if numbers is None else tuple(numbers.cells)
+
+
+OUR_KEYS = tuple(map(str, RUNTIME_KEYS))
+"""The keys of PyTorch 2.13."""
 
 
 def own_set(header: Header, ks: int) -> int:

@@ -130,9 +130,34 @@ def lines_of(
 
     ``skipped`` has the edges of a Node whose formulas did not run.
     """
+    known = _known_lines(file, function, skipped)
+    alike = tuple(map(_seen_by_steps, events))
+    if alike not in known:
+        known[alike] = _found_lines(file, function, events, skipped)
+    return known[alike]
+
+
+@functools.lru_cache(maxsize=512)
+def _known_lines(
+    file: str, function: ast.FunctionDef, skipped: frozenset[int]
+) -> dict[tuple[tuple[object, ...], ...], list[int]]:
+    """Return the lines that were found for a function, by all that decides about them. A function mostly runs in the
+    same way each time.
+    """
+    return {}
+
+
+def _seen_by_steps(event: ev.AnyEvent) -> tuple[object, ...]:
+    """Return all of an event that ``Step.cost`` reads."""
+    return (type(event), *(getattr(event, field, "") for field in ("operator", "how", "guard", "name")))
+
+
+def _found_lines(
+    file: str, function: ast.FunctionDef, events: Sequence[ev.AnyEvent], skipped: frozenset[int]
+) -> list[int]:
     steps = _steps(file, function, skipped)
     essential: Sequence[ev.AnyEvent] = [event for event in events if not isinstance(event, BESIDE)] or events
-    best = _best(file, function, skipped, tuple(tuple([step.cost(event) for step in steps]) for event in essential))
+    best = _best(steps, [[step.cost(event) for step in steps] for event in essential])
     lines = {event.seq: steps[at].line if at >= 0 else 0 for event, at in zip(essential, best, strict=True)}
     found: list[int] = []
     for event in reversed(events):
@@ -380,17 +405,12 @@ def _guard(entered: ast.expr) -> str:
 # -- events beside steps -----------------------------------------------------------------------------------------------
 
 
-@functools.lru_cache(maxsize=256)
-def _best(
-    file: str, function: ast.FunctionDef, skipped: frozenset[int], explained: tuple[tuple[int, ...], ...]
-) -> list[int]:
+def _best(steps: list[Step], explained: Sequence[Sequence[int]]) -> list[int]:
     """Return the index of the step that explains each event on the best path through the steps; -1 if there are no
     steps.
 
-    ``explained`` has the cost of each step for each event. It is the same each time that a function runs in the same
-    way.
+    ``explained`` has the cost of each step for each event.
     """
-    steps = _steps(file, function, skipped)
     costs, beginning = [float(_NEVER)] * len(steps), 0.0
     ways: list[list[int]] = []
     for own_costs in explained:

@@ -79,13 +79,24 @@ _NOTHING = _Running("", 0, 0, 0)
 
 Code = ev.KernelEntered | ev.ImplEntered | ev.NodeStarted | ev.FunctionEntered
 
+CODE = (ev.KernelEntered, ev.ImplEntered, ev.NodeStarted, ev.FunctionEntered)
+
 
 def _code(trace: Trace, seq: int) -> Code | None:
     """Return the innermost event around a step, or the step itself, that has Python code of ours. Stop at a Python
     binding.
     """
-    for event in (trace[seq], *trace.ancestors(seq)):
-        if isinstance(event, Code) and event.file:
+    event = trace[seq]
+    if isinstance(event, CODE) and event.file:
+        return event
+    return None if isinstance(event, ev.BindingEntered) else _code_around(trace, trace.columns.parents[seq])
+
+
+@lru_cache(maxsize=256)
+def _code_around(trace: Trace, seq: int) -> Code | None:
+    """Return the code of an event or around it, which is the same for all steps directly within it."""
+    for event in (trace[seq], *trace.ancestors(seq)) if seq >= 0 else ():
+        if isinstance(event, CODE) and event.file:
             return event
         if isinstance(event, ev.BindingEntered):
             return None
@@ -170,6 +181,7 @@ OVER = (ev.KernelReturned, ev.NodeFinished, ev.VariablesReleased, ev.HookRan)
 """The events that come when a function has returned."""
 
 
+@lru_cache(maxsize=512)
 def _only_return(function: ast.FunctionDef) -> int:
     """Return the line of a function's return statement; 0 if it has several, or none."""
     found = [node.lineno for node in ast.walk(function) if isinstance(node, ast.Return)]

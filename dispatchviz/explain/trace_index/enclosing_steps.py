@@ -11,21 +11,29 @@ from typing import TypeVar
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file.columns import NONE
 
 E = TypeVar("E", bound=ev.Event)
 
 
 def around(trace: Trace, seq: int, kind: type[E]) -> E | None:
     """Return the innermost event of a kind around a step. The step itself does not count."""
-    kinds, code = trace.columns.kinds, trace.columns.code(kind)
-    events = (trace[step] for step in trace.columns.ancestors(seq) if kinds[step] == code)
-    return next((event for event in events if isinstance(event, kind)), None)  # false if the file is damaged there
+    columns = trace.columns
+    kinds, parents, code = columns.kinds, columns.parents, columns.code(kind)
+    step = parents[seq]
+    while NONE < step < seq:
+        if kinds[step] == code and isinstance(event := trace[step], kind):  # false if the file is damaged there
+            return event
+        seq, step = step, parents[step]
+    return None
 
 
 def at_or_around(trace: Trace, seq: int, kind: type[E]) -> E | None:
     """Return the innermost event of a kind around a step. The step itself counts."""
-    event = trace[seq]
-    return event if isinstance(event, kind) else around(trace, seq, kind)
+    columns = trace.columns
+    if columns.kinds[seq] == columns.code(kind) and isinstance(event := trace[seq], kind):
+        return event
+    return around(trace, seq, kind)
 
 
 def within(trace: Trace, seq: int, kind: type[E]) -> E | None:
@@ -53,8 +61,15 @@ def key_of_kernel(trace: Trace, kernel: ev.KernelEntered) -> str:
 
 def arguments(trace: Trace, seq: int) -> ev.KeySetComputed | None:
     """Return the key set computation of the dispatch around a step, across redispatches of that operator."""
+    is_call = trace.columns.kinds[seq] == trace.columns.code(ev.Dispatched)
+    return _arguments(trace, seq if is_call else trace.columns.parents[seq])
+
+
+@functools.lru_cache(maxsize=256)
+def _arguments(trace: Trace, seq: int) -> ev.KeySetComputed | None:
+    """Return what an event gives all steps directly within it that are no calls."""
     operator = ""
-    for event in (trace[seq], *trace.ancestors(seq)):
+    for event in (trace[seq], *trace.ancestors(seq)) if seq >= 0 else ():
         if not isinstance(event, ev.Dispatched):
             continue
         operator = operator or event.operator

@@ -113,6 +113,8 @@ class _Last:
 
     at: int
     state: ThreadState
+    telling: frozenset[int]
+    """The codes of the kinds that change the state."""
 
     def holds(self, trace: Trace, at: int) -> bool:
         """Return whether a step is the next one, within the same guards, and neither step changes the state of the
@@ -122,7 +124,7 @@ class _Last:
         kinds, parents = columns.kinds, columns.parents
         if at != before + 1 or parents[at] not in (before, parents[before]):
             return False
-        return {kinds[before], kinds[at]}.isdisjoint(map(columns.code, TELLING))
+        return kinds[before] not in self.telling and kinds[at] not in self.telling
 
 
 _states: WeakKeyDictionary[Trace, _Last] = WeakKeyDictionary()
@@ -132,7 +134,7 @@ def thread_state(trace: Trace, at: int) -> ThreadState:
     """Return the state after the event of a step."""
     known = _states.get(trace)
     if known is None:
-        known = _states[trace] = _Last(at, _found(trace, at))
+        known = _states[trace] = _Last(at, _found(trace, at), frozenset(map(trace.columns.code, TELLING)))
     elif known.at != at:
         known.state = known.state if known.holds(trace, at) else _found(trace, at)
         known.at = at

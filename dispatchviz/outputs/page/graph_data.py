@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dispatchviz.core.record import events as ev
@@ -72,17 +73,18 @@ def _scene(trace: Trace, scene: Scene, lines: Lines) -> dict[str, object] | None
     layouts = list(_layouts(trace, scene, graph, lines))
     if not layouts:
         return None
-    nodes = {number: _life(trace, scene, number, lines) for number in graph.nodes} if len(graph) else {}
+    coming = sorted(_with_ends(trace, trace.steps_of(*COMES_AND_GOES)))
+    nodes = {number: _life(trace, scene, number, coming, lines) for number in graph.nodes} if len(graph) else {}
     return {"layouts": layouts, "nodes": nodes}
 
 
 # -- from step to step -------------------------------------------------------------------------------------------------
 
 
-def _life(trace: Trace, scene: Scene, number: int, lines: Lines) -> dict[str, object]:
+def _life(trace: Trace, scene: Scene, number: int, coming: Sequence[int], lines: Lines) -> dict[str, object]:
     """Return the steps at which the look of a Node changes, with its state and the texts in its box."""
     steps, states, texts = list[int](), list[str](), list[list[int]]()
-    for step in _steps(trace, scene, number):
+    for step in _steps(trace, scene, number, coming):
         graph = scene.graph_at(trace, step)
         node = graph.nodes.get(number)
         if node is None:
@@ -96,15 +98,15 @@ def _life(trace: Trace, scene: Scene, number: int, lines: Lines) -> dict[str, ob
     return {"steps": differences(steps), "states": states, "texts": texts, "made": history(trace).events.first(number)}
 
 
-def _steps(trace: Trace, scene: Scene, number: int) -> Iterator[int]:
-    """Yield the steps at which a Node may change."""
+def _steps(trace: Trace, scene: Scene, number: int, coming: Sequence[int]) -> Iterator[int]:
+    """Yield the steps at which a Node may change. At those in ``coming`` any Node may."""
     known = history(trace)
     first = known.events.first(number)
-    about = {first, *known.events.steps(number), *trace.steps_of(*COMES_AND_GOES)}
-    left = {trace.ends[step] + 1 for step in about}
+    own = _with_ends(trace, (first, *known.events.steps(number)))
+    others = coming[bisect_left(coming, first) : bisect_right(coming, scene.end)]
     always = {scene.started, scene.end, *_hooked(trace)}
     before = -1
-    for step in sorted(step for step in about | left | {scene.begin, scene.end} if first <= step <= scene.end):
+    for step in sorted(step for step in {*own, *others, scene.begin, scene.end} if first <= step <= scene.end):
         entry = known.last_entry(number, step)
         if entry != before or step in always:
             before = entry
@@ -113,8 +115,12 @@ def _steps(trace: Trace, scene: Scene, number: int) -> Iterator[int]:
 
 def _hooked(trace: Trace) -> set[int]:
     """Return the steps at which a hook is added or removed, which may affect any Node, and the steps after them."""
-    found = trace.steps_of(ev.HookRegistered, ev.HookRemoved)
-    return {*found, *(trace.ends[step] + 1 for step in found)}
+    return _with_ends(trace, trace.steps_of(ev.HookRegistered, ev.HookRemoved))
+
+
+def _with_ends(trace: Trace, steps: Iterable[int]) -> set[int]:
+    """Return some steps, and the steps after their ends."""
+    return {about for step in steps for about in (step, trace.ends[step] + 1)}
 
 
 # -- layouts -----------------------------------------------------------------------------------------------------------

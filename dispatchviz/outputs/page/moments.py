@@ -57,5 +57,13 @@ def _found(trace: Trace, quiet: Kinds) -> Sequence[int]:
     return sorted({begin for step in telling for begin in (step, step + 1, trace.ends[step] + 1)})
 
 
+def changes(trace: Trace, *kinds: type[ev.Event]) -> set[int]:
+    """Return the first step, and the steps at which something changes that holds during events of some kinds: those
+    events themselves, and the step after the end of each.
+    """
+    steps, ends = trace.steps_of(*kinds), trace.ends
+    return {0, *steps, *(ends[step] + 1 for step in steps)} - {len(trace)}
+
+
 _begins: WeakKeyDictionary[Trace, dict[Kinds, Sequence[int]]] = WeakKeyDictionary()
 """The steps that begin a range."""

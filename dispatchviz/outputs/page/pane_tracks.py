@@ -1,5 +1,6 @@
 """The panes at every step, as tracks of lines.
 
+A pane is looked at only at the steps that can change it (``changes_of``; a test makes all panes anew at every step).
 Rows are made again only if their input changes: a call's key set and cell once, an operator's table once, the text of a
 source once for each highlighted line. The rows about tensors, Nodes and the engine are made once for each range of
 steps without events about them (``moments.py``).
@@ -9,20 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from functools import partial
+from itertools import pairwise
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.calls.call_stack import Frame, call_stack
+from dispatchviz.explain.calls.call_stack import ENTERED, Frame, call_stack
+from dispatchviz.explain.calls.cell_card import cell_card
+from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.explain.calls.operator_cells import operator_cells
 from dispatchviz.explain.codegen.operator_at_step import running_operator
 from dispatchviz.explain.graph.node.node_of_step import node_of_step
 from dispatchviz.explain.locations.source_view import source_at
-from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
-from dispatchviz.explain.trace_index.recorded_engine import recorded_release
+from dispatchviz.explain.trace_index.recorded_engine import is_live, recorded_release
 from dispatchviz.explain.trace_index.step_tensors import parameters_of, tensors_of
 from dispatchviz.explain.trace_index.tensor_numbers import outermost_call
+from dispatchviz.explain.trace_index.thread_state import TELLING
 from dispatchviz.outputs.page.interned_lines import Lines
-from dispatchviz.outputs.page.moments import NO_NODE, NO_TENSOR, Kinds, moment
+from dispatchviz.outputs.page.moments import NO_NODE, NO_TENSOR, Kinds, changes, moment
 from dispatchviz.outputs.page.tracks import Track
 from dispatchviz.views.cursor.cursor_state import ShownStack
 from dispatchviz.views.layout.pane_layout import (
@@ -34,16 +38,19 @@ from dispatchviz.views.layout.pane_layout import (
     KEYS,
     MEMORY,
     NODE,
+    OUTPUT,
     SOURCE,
     STRUCTURED,
     TABLE,
     TENSORS,
+    THREAD,
 )
 from dispatchviz.views.panes import calls_pane, engine_pane
 from dispatchviz.views.panes.calls_pane import frame_rows
 from dispatchviz.views.panes.empty_titles import nothing
 from dispatchviz.views.panes.key_set_pane import stage_of
 from dispatchviz.views.panes.memory_pane import place_of
+from dispatchviz.views.panes.output_pane import NEAR
 from dispatchviz.views.panes.pane_list import PANES, rows_of
 from dispatchviz.views.panes.source_pane import view_rows
 from dispatchviz.views.text.styled_line import Line
@@ -117,10 +124,28 @@ def panes_of(trace: Trace) -> tuple[int, ...]:
 def pane_tracks(trace: Trace, lines: Lines, kept: Collection[int]) -> list[dict[str, object]]:
     """Return the panes. The costly ones have rows at the kept steps."""
     panes = [Pane(number, trace, lines) for number in panes_of(trace)]
-    for pane in panes:
-        for at in range(len(trace)):
+    news = {at for at in range(len(trace)) if at in kept or at - 1 in kept}
+    for number, pane in zip(panes_of(trace), panes, strict=True):
+        for at in sorted(changes_of(number, trace) | (news if number in COSTLY or number in OTHERS else set())):
             pane.show(at, at in kept)
     return [pane.data() for pane in panes]
+
+
+def changes_of(number: int, trace: Trace) -> set[int]:
+    """Return the steps at which a pane may change, except that a costly one, or another content, may change at each
+    step that is kept.
+    """
+    if number not in CHANGED_BY:
+        return set(range(len(trace)))
+    found = changes(trace, *CHANGED_BY[number])
+    if number == CALLS:
+        lines = trace.columns.lines
+        found |= {at for at, (before, line) in enumerate(pairwise(lines), 1) if line != before or before == at - 1}
+    elif number == THREAD and is_live(trace.header):
+        found |= changes(trace, ev.Dispatched, ev.BackwardStarted)
+    elif number == OUTPUT:
+        found |= {step + NEAR for step in trace.steps_of(ev.Printed) if step + NEAR < len(trace)}
+    return found
 
 
 # -- what rows depend on -----------------------------------------------------------------------------------------------
@@ -146,19 +171,14 @@ def _engine(trace: Trace, at: int, whole: bool) -> Made:
     return moment(trace, at, NO_NODE), lambda: engine_pane.rows_as(trace, at, whole)
 
 
-def _of_call(module: str) -> Callable[[Trace, int], Made]:
-    rows = rows_of(module)
-
-    def made(trace: Trace, at: int) -> Made:
-        call = at_or_around(trace, at, ev.Dispatched)
-        return call and call.seq, lambda: rows(trace, at, WIDTH)
-
-    return made
-
-
 def _key_set(trace: Trace, at: int) -> Made:
-    on, made = _of_call("key_set_pane")(trace, at)
-    return (on, stage_of(trace[at])), made
+    on = key_set_card(trace, at), stage_of(trace[at])
+    return on, lambda: rows_of("key_set_pane")(trace, at, WIDTH)
+
+
+def _cell(trace: Trace, at: int) -> Made:
+    card = cell_card(trace, at)
+    return card, lambda: rows_of("cell_pane")(trace, at, WIDTH)
 
 
 def _stack(trace: Trace, at: int) -> Made:
@@ -195,6 +215,21 @@ def _table(trace: Trace, at: int) -> Made:
     return chosen, lambda: rows_of("table_pane")(trace, at, WIDTH)
 
 
+CHANGED_BY: dict[int, tuple[type[ev.Event], ...]] = {
+    KEYS: (ev.Dispatched, ev.FallthroughSkipped, ev.KernelSelected),
+    CELL: (ev.Dispatched,),
+    TABLE: (ev.Dispatched,),
+    CALLS: (ev.SourceLine, *ENTERED),
+    THREAD: TELLING,
+    OUTPUT: (ev.Printed,),
+    GRAPH: (ev.NodeCreated,),
+    ENGINE: (ev.BackwardStarted,),
+    TENSORS: (ev.TensorCreated,),
+    STRUCTURED: (ev.KernelEntered, ev.MetaEntered),
+    MEMORY: (ev.VariableSaved,),
+}
+"""The kinds of events that change a pane, or that make it empty. A pane that is not listed may change at every step."""
+
 OTHERS: dict[int, Sequence[tuple[str, Callable[[Trace, int], Made]]]] = {
     CALLS: [(title, partial(_whole_stack, how)) for how, title in calls_pane.TITLES.items() if how != "short"],
     ENGINE: [("", partial(_engine, whole=True))],
@@ -203,7 +238,7 @@ OTHERS: dict[int, Sequence[tuple[str, Callable[[Trace, int], Made]]]] = {
 
 ON: dict[int, Callable[[Trace, int], Made]] = {
     KEYS: _key_set,
-    CELL: _of_call("cell_pane"),
+    CELL: _cell,
     CALLS: _stack,
     SOURCE: _source,
     TABLE: _table,

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.record.events import ProgramRaised
+from dispatchviz.core.record.events import BackwardStarted, ProgramRaised
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file.joined_columns import in_memory
 from dispatchviz.explain.diagnosis.mistakes import mistakes
 from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.explain.sentences.glossary import TERMS
 from dispatchviz.explain.trace_index.recorded_engine import why_chosen
+from dispatchviz.explain.trace_index.thread_state import TELLING, thread_state
 from dispatchviz.foundation.shown_text import quoted
 from dispatchviz.outputs.page.graph_data import graph_data
 from dispatchviz.outputs.page.interned_lines import Lines
 from dispatchviz.outputs.page.kept_steps import kept_steps
 from dispatchviz.outputs.page.key_data import key_data
+from dispatchviz.outputs.page.moments import changes
 from dispatchviz.outputs.page.pane_tracks import pane_tracks, panes_of
 from dispatchviz.outputs.page.places_data import places_data
 from dispatchviz.outputs.page.question_data import question_data
@@ -27,7 +31,7 @@ from dispatchviz.outputs.page.walk_data import walk_data
 from dispatchviz.views.layout.pane_layout import STEPS
 from dispatchviz.views.lesson_rows import said
 from dispatchviz.views.pane_help import ABOUT, LEGEND
-from dispatchviz.views.screen_bars import engine_spans, first_notes, place, why_lines
+from dispatchviz.views.screen_bars import direction, engine_spans, first_notes, place_at_depth, short, why_lines
 from dispatchviz.views.session import Session
 from dispatchviz.views.text import code_colors
 from dispatchviz.views.text.marked_terms import with_terms
@@ -43,6 +47,7 @@ FORMAT = 1
 def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
     """Return the data of a page for a trace that has steps. ``guide`` is the lesson of the page, if there is one."""
     code_colors.load()
+    trace = _in_memory(trace)
     lines, kept = Lines(), kept_steps(trace)
     mistakes(trace)
     first = Session(trace).cursor.at
@@ -79,6 +84,13 @@ def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
     return {**data, "lines": lines.data()}
 
 
+def _in_memory(trace: Trace) -> Trace:
+    """Return the trace with all of its events and columns in memory, because a page reads each of them many times."""
+    if isinstance(trace.events, tuple):
+        return trace
+    return Trace(trace.header, tuple(trace.events), trace.notice, in_memory(trace.columns))
+
+
 def _reason(trace: Trace) -> list[Span]:
     """Return the span on why ``--engine auto`` chose the engine."""
     reason = why_chosen(trace.header)
@@ -88,9 +100,14 @@ def _reason(trace: Trace) -> list[Span]:
 def _bars(trace: Trace, lines: Lines) -> tuple[dict[str, object], dict[str, object]]:
     """Return the sentence and rule of each step, and the place of each step."""
     why, where = Track(), Track()
+    marked = cache(lambda row: lines.number(with_terms(trace, row)))
+    placed = cache(lambda *place: (lines.number(line(*place_at_depth(*place))),))
+    news, depths = changes(trace, *TELLING, BackwardStarted), trace.depths
     for at in range(len(trace)):
-        why.show(at, lines.numbers(with_terms(trace, row) for row in why_lines(trace, at)))
-        where.show(at, (lines.number(line(*place(trace, at))),))
+        if at in news:
+            now = direction(trace, at), short(thread_state(trace, at))
+        why.show(at, tuple(map(marked, why_lines(trace, at))))
+        where.show(at, placed(depths[at], *now))
     return why.data(), where.data()
 
 

@@ -8,6 +8,7 @@ below it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -113,17 +114,24 @@ def _notes(frame: Frame, roles: int) -> list[Line]:
 
 
 def _frame(frame: Frame, roles: int, sign: str, says_written: bool = False) -> Line:
+    written = frame.written if says_written else ""
+    return _frame_row(frame.title, frame.file, frame.seq, frame.role, written, roles, sign)
+
+
+@lru_cache(maxsize=1024)
+def _frame_row(title: str, file: str, seq: int, role: str, written: str, roles: int, sign: str) -> Line:
+    """The row of a frame, cached because most frames of a step are also those of the next step."""
     here = sign == HERE
-    weight = "bold" if here else "program" if frame.role == YOURS else "dim" if sign == BELOW else ""
+    weight = "bold" if here else "program" if role == YOURS else "dim" if sign == BELOW else ""
     return line(
         (sign, "focus"),
-        (f"{frame.role:<{roles}.{roles}}  " if roles else "", "dim"),
-        (frame.title, weight),
-        (f"  {frame.written}" if says_written and frame.written else "", "dim"),
-        "  " if frame.file else "",
-        (frame.file, PATH),
-        key=f"{frame.seq} {frame.title}",
-        goto=frame.seq,
+        (f"{role:<{roles}.{roles}}  " if roles else "", "dim"),
+        (title, weight),
+        (f"  {written}" if written else "", "dim"),
+        "  " if file else "",
+        (file, PATH),
+        key=f"{seq} {title}",
+        goto=seq,
         here=here,
         cut=True,
     )

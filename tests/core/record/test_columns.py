@@ -18,7 +18,7 @@ from dispatchviz.core.record.trace_file import Header, index, nesting, writers
 from dispatchviz.core.record.trace_file.column_builder import ColumnBuilder, columns_of
 from dispatchviz.core.record.trace_file.columns import NONE, Columns, Groups
 from dispatchviz.core.record.trace_file.event_lines import decode_some
-from dispatchviz.core.record.trace_file.joined_columns import JoinedColumn
+from dispatchviz.core.record.trace_file.joined_columns import JoinedColumn, in_memory
 from dispatchviz.core.record.trace_file.stored_events import some_events
 from dispatchviz.core.record.trace_file.writers import SUFFIXES
 from dispatchviz.explain.graph.backward_graph import backward_graph
@@ -257,6 +257,9 @@ def test_index_in_parts_equals_a_whole_one(
     assert not found.notice
     assert list(found) == recorded
     assert_same_columns(found.columns, columns_of(recorded))
+    read = in_memory(found.columns)
+    assert not isinstance(read.kinds, JoinedColumn)
+    assert_same_columns(read, columns_of(recorded))
 
 
 @pytest.mark.parametrize("per_part", [1, 7, 50])

@@ -39,9 +39,9 @@ from dispatchviz.views.details.traceback_rows import traceback_at, traceback_row
 from dispatchviz.views.panes import engine_pane
 from dispatchviz.views.panes.empty_titles import nothing
 from dispatchviz.views.panes.pane_list import ENGINE, PANES, TENSORS, rows_of
-from dispatchviz.views.screen_bars import why_lines
+from dispatchviz.views.screen_bars import place, why_lines
 from dispatchviz.views.text.marked_terms import with_terms
-from dispatchviz.views.text.styled_line import Line
+from dispatchviz.views.text.styled_line import Line, line
 from tests.outputs.page.decoded import Decoded, Row, ordered, sums, texts, whole
 from tests.steps import last_step
 from tests.tui.programs import example
@@ -173,8 +173,7 @@ def test_the_sentence_the_rule_and_the_place_of_every_step() -> None:
     trace, page = example("forum.py"), decoded("forum.py")
     for at in range(len(trace)):
         assert page.rows(page.data["why"], at) == [as_row(with_terms(trace, row)) for row in why_lines(trace, at)]
-        where = page.rows(page.data["where"], at)
-        assert f"depth {trace.depths[at]}" in where[0][0][0][0]
+        assert page.rows(page.data["where"], at) == [as_row(line(*place(trace, at)))]
 
 
 def test_data_are_equal_for_equal_programs() -> None:

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import merge
 from typing import Any
 
 from msgspec import Struct
@@ -151,6 +152,18 @@ class Columns:
     @cached_property
     def _codes(self) -> dict[str, int]:
         return {name: self.kind_names.index(name) for name in self.kind_names}
+
+    def steps_of(self, kinds: tuple[type[Any], ...]) -> Sequence[int]:
+        """Return the steps of some kinds, in order. They are found once, because panes ask for them at each step."""
+        found = self._steps_of.get(kinds)
+        if found is None:
+            groups = [self.of_kind[code] for code in map(self.code, kinds) if code in self.of_kind]
+            found = self._steps_of[kinds] = groups[0] if len(groups) == 1 else tuple(merge(*groups))
+        return found
+
+    @cached_property
+    def _steps_of(self) -> dict[tuple[type[Any], ...], Sequence[int]]:
+        return {}
 
     def children(self, seq: int) -> Iterator[int]:
         """Yield the events directly within one, in order."""

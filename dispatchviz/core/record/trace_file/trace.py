@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from heapq import merge
 from pathlib import Path
 from typing import NoReturn, Self, overload
 
@@ -114,9 +113,7 @@ class Trace:
 
     def steps_of(self, *kinds: type[Event]) -> Sequence[int]:
         """The ``seq`` of all events of some kinds, in order."""
-        of_kind = self.columns.of_kind
-        groups = [of_kind[code] for code in map(self.columns.code, kinds) if code in of_kind]
-        return groups[0] if len(groups) == 1 else tuple(merge(*groups))
+        return self.columns.steps_of(kinds)
 
     def children(self, seq: int) -> Iterator[AnyEvent]:
         """Yield the events directly within one, in order."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 from enum import IntEnum
+from functools import lru_cache
 from typing import Generic, NamedTuple, TypeVar
 
 from dispatchviz.core.record import events as ev
@@ -46,7 +47,9 @@ def placed(trace: Trace, at: int, entries: Iterable[Entry]) -> list[Placed[Entry
     """Order all entries: those about the step first. Among equals, statements that are no longer true come first, then
     the most specific ones.
     """
-    here, elsewhere = _Surroundings(trace, at), _Nearest(trace, at)
+    entries = tuple(entries)
+    fitting = _fitting(tuple(steps for entry in entries for steps in entry.steps))
+    here, elsewhere = _Surroundings(trace, at, fitting), _Nearest(trace, at, fitting)
     found = [_placed(entry, here, elsewhere) for entry in entries]
     return [each for _, each in sorted(found, key=lambda pair: pair[0])]
 
@@ -67,6 +70,38 @@ def _placed(entry: Entry, here: _Surroundings, elsewhere: _Nearest) -> tuple[Ran
     return (place, 0, False, 0), Placed(entry, place, other)
 
 
+class _Fitting:
+    """Entries' steps by the events that they match, found once for each combination of fields."""
+
+    def __init__(self, among: Iterable[Steps]) -> None:
+        self._among: dict[type[ev.Event], list[Steps]] = {}
+        for steps in among:
+            self._among.setdefault(steps.kind, []).append(steps)
+        self._names = {
+            kind: tuple(dict.fromkeys(name for steps in group for name, _ in steps.fields))
+            for kind, group in self._among.items()
+        }
+        self._known: dict[tuple[object, ...], frozenset[Steps]] = {}
+
+    def of(self, event: ev.AnyEvent) -> frozenset[Steps]:
+        """Return the steps that an event matches."""
+        kind = type(event)
+        if kind not in self._among:
+            return NO_STEPS
+        key = (kind, *(getattr(event, name) for name in self._names[kind]))
+        if key not in self._known:
+            self._known[key] = frozenset(steps for steps in self._among[kind] if fits(steps, event))
+        return self._known[key]
+
+
+NO_STEPS: frozenset[Steps] = frozenset()
+
+
+@lru_cache(maxsize=4)
+def _fitting(among: tuple[Steps, ...]) -> _Fitting:
+    return _Fitting(among)
+
+
 class _Hit(NamedTuple):
     place: Place
     far: int
@@ -75,10 +110,11 @@ class _Hit(NamedTuple):
 
 
 class _Surroundings:
-    """The events at a step, around it from inside out, and the first ones within it, by kind."""
+    """The first matches at a step, around it from inside out, and among the first events within it."""
 
-    def __init__(self, trace: Trace, at: int) -> None:
-        self._events: dict[type[ev.Event], list[tuple[_Hit, ev.AnyEvent]]] = {}
+    def __init__(self, trace: Trace, at: int, fitting: _Fitting) -> None:
+        self._fitting = fitting
+        self._hits: dict[Steps, _Hit] = {}
         self._add(Place.HERE, 0, trace[at])
         for far, event in enumerate(trace.ancestors(at)):
             self._add(Place.AROUND, far, event)
@@ -86,34 +122,33 @@ class _Surroundings:
             self._add(Place.WITHIN, event.seq, event)
 
     def _add(self, place: Place, far: int, event: ev.AnyEvent) -> None:
-        self._events.setdefault(type(event), []).append((_Hit(place, far, event.seq), event))
+        for steps in self._fitting.of(event):
+            self._hits.setdefault(steps, _Hit(place, far, event.seq))
 
     def first(self, steps: Steps) -> _Hit | None:
         """The nearest match."""
-        return next((hit for hit, event in self._events.get(steps.kind, ()) if fits(steps, event)), None)
+        return self._hits.get(steps)
 
 
 class _Nearest:
-    """The events on both sides of a step, by kind, nearest first. Each is read only when it is needed."""
+    """The nearest matches on both sides of a step. The events of a kind are read when they are first needed."""
 
-    def __init__(self, trace: Trace, at: int) -> None:
-        self._trace, self._at = trace, at
-        self._steps: dict[type[ev.Event], list[int]] = {}
-        self._read: dict[int, ev.AnyEvent] = {}
+    def __init__(self, trace: Trace, at: int, fitting: _Fitting) -> None:
+        self._trace, self._at, self._fitting = trace, at, fitting
+        self._matches: dict[type[ev.Event], dict[Steps, int]] = {}
 
     def first(self, steps: Steps) -> int | None:
         """The nearest match."""
-        return next((step for step in self._of(steps.kind) if fits(steps, self._event(step))), None)
+        if steps.kind not in self._matches:
+            self._matches[steps.kind] = self._of(steps.kind)
+        return self._matches[steps.kind].get(steps)
 
-    def _of(self, kind: type[ev.Event]) -> list[int]:
-        if kind not in self._steps:
-            steps = self._trace.steps_of(kind)
-            place = bisect_left(steps, self._at)
-            near = steps[max(place - NEAR, 0) : place + NEAR]
-            self._steps[kind] = sorted(near, key=lambda step: abs(step - self._at))
-        return self._steps[kind]
-
-    def _event(self, step: int) -> ev.AnyEvent:
-        if step not in self._read:
-            self._read[step] = self._trace[step]
-        return self._read[step]
+    def _of(self, kind: type[ev.Event]) -> dict[Steps, int]:
+        steps = self._trace.steps_of(kind)
+        place = bisect_left(steps, self._at)
+        near = steps[max(place - NEAR, 0) : place + NEAR]
+        found: dict[Steps, int] = {}
+        for step in sorted(near, key=lambda step: abs(step - self._at)):
+            for each in self._fitting.of(self._trace[step]):
+                found.setdefault(each, step)
+        return found

@@ -1,0 +1,61 @@
+"""The steps at which the panes of a page can change: between them, a pane made anew is the same."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.outputs.page.pane_tracks import CHANGED_BY, COSTLY, WIDTH, changes_of
+from dispatchviz.running.program import run
+from dispatchviz.running.program_source import Code
+from dispatchviz.views.layout.pane_layout import OUTPUT
+from dispatchviz.views.panes.empty_titles import nothing
+from dispatchviz.views.panes.pane_list import PANES, rows_of
+from dispatchviz.views.text.styled_line import Line
+from tests.tui.programs import example
+
+PROGRAMS = (
+    *("forum.py", "inplace_error.py", "custom_operator.py", "hooks.py", "autocast.py", "no_grad.py", "vmap.py"),
+    *("logging_mode.py", "saved_tensors.py", "wrapper_subclass.py"),
+)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("pane", CHANGED_BY, ids=lambda pane: PANES[pane][0])
+def test_a_pane_is_the_same_until_a_step_that_can_change_it(name: str, pane: int) -> None:
+    trace = example(name)
+    changes = changes_of(pane, trace)
+    assert len(changes) < len(trace)
+    assert_same_between(trace, pane, changes)
+
+
+def test_old_output_leaves_the_pane_at_the_steps_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dispatchviz.views.panes.output_pane.NEAR", 30)
+    monkeypatch.setattr("dispatchviz.outputs.page.pane_tracks.NEAR", 30)
+    text = "import torch\nfor i in range(20):\n    print(i)\nx = torch.ones(2)\nfor i in range(9):\n    x = x + 1\n"
+    trace = run(Code(text), output=io.StringIO()).trace
+    shown = [len(contents(trace, OUTPUT, at)) for at in range(len(trace))]
+    assert max(shown) > shown[-1]
+    assert_same_between(trace, OUTPUT, changes_of(OUTPUT, trace))
+
+
+def assert_same_between(trace: Trace, pane: int, changes: set[int]) -> None:
+    """Assert that the contents of a pane differ from those of the step before at some steps only."""
+    before = contents(trace, pane, 0)
+    assert 0 in changes
+    for at in range(1, len(trace)):
+        now = contents(trace, pane, at)
+        assert at in changes or now == before, at
+        before = now
+
+
+def contents(trace: Trace, pane: int, at: int) -> list[Line]:
+    """Return the rows of a pane, or what it says if it is empty. Of a costly pane only that, as its rows are made at
+    every step that has them.
+    """
+    said = nothing(pane, trace, at)
+    if said is not None:
+        return [said]
+    return [] if pane in COSTLY else rows_of(PANES[pane][1])(trace, at, WIDTH)
