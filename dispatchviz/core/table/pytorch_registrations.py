@@ -238,8 +238,7 @@ def pytorch_registry(build: str | None = None) -> Registry:
     """
     registry = Registry()
     registry.adopt(PyTorch(build))
-    for key, kernel in pytorch_fallbacks():
-        registry.set_fallback(key, kernel)
+    registry.set_fallbacks(dict(pytorch_fallbacks()))
     return registry
 
 
