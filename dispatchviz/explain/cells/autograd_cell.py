@@ -5,8 +5,8 @@ from __future__ import annotations
 from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 from dispatchviz.core.table.precedence import FALLBACK, MATH
 from dispatchviz.explain.codegen.generated_functions import node_of
-from dispatchviz.explain.sentences.sentence_claims import AutogradKernel, CellHolds
 from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.sentences.table_claims import AutogradKernel, CellHolds
 
 NOT_IMPLEMENTED = "autogradNotImplementedFallback"
 """The boxed kernel for Autograd of operators that have no derivative."""

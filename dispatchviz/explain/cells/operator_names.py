@@ -7,7 +7,7 @@ overload has to be named.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dispatchviz.foundation.errors import DispatchvizError
 
@@ -18,8 +18,7 @@ PYTHON = ("torch.ops.", "ops.", "torch.Tensor.", "Tensor.", "torch.nn.functional
 """The prefixes of operator names in Python programs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """An operator that a name means."""
 
     name: str

@@ -12,15 +12,14 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 PREFIXES = ("Quantized", "SparseCsr", "Sparse", "NestedTensor", "Mkldnn", "Complex", "Autograd", "Autocast")
 """The prefixes of key names that end in the name of their backend."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """The meaning of the bits of a set in some releases."""
 
     releases: tuple[str, ...]
