@@ -13,7 +13,7 @@ from dispatchviz.explain.cells.autograd_cell import autograd
 from dispatchviz.explain.cells.cell_path import CallPath, call_path
 from dispatchviz.explain.keys.key_text import grouped_keys_text, is_autograd, is_backend, purpose, runtime_name, shown
 from dispatchviz.explain.keys.named_key_sets import backend_of, tensor_set
-from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.sentences.statement import LaterClaims, Statement
 from dispatchviz.explain.sentences.table_claims import BackendKeys, CallVisits, CellHolds, FilledCells, MissingRaises
 from dispatchviz.foundation.english import hexed, listed
 
@@ -221,9 +221,8 @@ def _holds(cell: Cell) -> str:
 def counted_cells(op: OperatorEntry) -> Statement:
     """The number of entries that hold a kernel, the empty ones, and the error that a call gets there."""
     empty = [cell.key for cell in op.table if cell.kernel is None]
-    claims: tuple[Claim, ...] = (
-        FilledCells(op.name, 137 - len(empty)),
-        *(claim for cell in op.table for claim in holds(cell)),
+    claims = LaterClaims(
+        lambda: (FilledCells(op.name, 137 - len(empty)), *(claim for cell in op.table for claim in holds(cell)))
     )
     if not empty:
         return Statement("table: full", "All 137 entries of the operator's dispatch table hold a kernel.", claims)

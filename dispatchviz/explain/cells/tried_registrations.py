@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from functools import cached_property
 
 from dispatchviz.core.keys.key_set import AUTOGRAD_KEY
 from dispatchviz.core.keys.keys import ALIAS_MEMBERS, DispatchKey
@@ -22,17 +22,18 @@ IMPL, FALLTHROUGH, WITHOUT = "impl", "fallthrough", "without"
 """The registrations that are tried: a kernel of the reader, a fallthrough, and the removal of the active kernel."""
 
 
-class Tried(NamedTuple):
+class Tried:
     """A registration tried on a copy, with the table before and after."""
 
-    what: str
-    how: str
-    """``impl``, ``fallthrough`` or ``without``."""
-    under: DispatchKey
-    before: OperatorEntry
-    after: OperatorEntry
+    def __init__(self, what: str, how: str, under: DispatchKey, before: OperatorEntry, after: OperatorEntry) -> None:
+        self.what = what
+        self.how = how
+        """``impl``, ``fallthrough`` or ``without``."""
+        self.under = under
+        self.before = before
+        self.after = after
 
-    @property
+    @cached_property
     def effects(self) -> dict[DispatchKey, Cell]:
         """The entries whose kernel or reason changed, or that are now empty."""
         pairs = zip(self.before.table, self.after.table, strict=True)
