@@ -3,7 +3,7 @@
     .venv-torch/bin/python -m scripts.torchgen_texts           write the file (PyTorch 2.13; 2 minutes)
     .venv-torch/bin/python -m scripts.torchgen_texts --check   write nothing; exit status 1 if the file differs
 
-The file is ``dispatchviz/explain/codegen/kept/torchgen_texts.json.gz``. All of PyTorch's generated files are written to
+The file is ``dispatchviz/explain/codegen/kept/torchgen_texts.blocks``. All of PyTorch's generated files are written to
 a temporary folder. The parts that belong to an operator are kept, for every operator that an example dispatches and all
 other variants and overloads of its name.
 """
@@ -11,7 +11,6 @@ other variants and overloads of its name.
 from __future__ import annotations
 
 import contextlib
-import gzip
 import importlib.metadata
 import io
 import json
@@ -20,13 +19,12 @@ import sys
 import tempfile
 import warnings
 from pathlib import Path
-from typing import Any
 
 from dispatchviz.core.record.events import Dispatched
 from dispatchviz.core.table.pytorch_registrations import pytorch_operators
 from dispatchviz.explain.cells.pytorch_tables import pytorch
 from dispatchviz.explain.codegen.generated_files import root_name
-from dispatchviz.explain.codegen.kept_texts import FILE
+from dispatchviz.explain.codegen.kept_texts import FILE, packed, unpacked
 from dispatchviz.explain.codegen.torchgen_cuts import generated_files_in, pieces_of
 from dispatchviz.explain.codegen.torchgen_output import generate, groups
 from dispatchviz.explain.codegen.torchgen_texts import NATIVE_FUNCTIONS, RealPiece
@@ -80,62 +78,55 @@ def _alike(piece: RealPiece) -> tuple[str, str]:
     return kind, piece.text
 
 
-def text(names: list[str], entries: Entries, folder: Path) -> str:
-    """Return the uncompressed file."""
+def lines(names: list[str], entries: Entries, folder: Path) -> list[str]:
+    """Return the lines of the file."""
     registry, grouped = pytorch("cuda"), groups(folder)
     pieces = {name: list(pieces_of(registry.find(f"aten::{name}"), folder)) for name in names}
-    texts = {
-        piece: number for number, piece in enumerate(sorted({p for of in pieces.values() for p in of}, key=_alike))
-    }
-    files = {file: number for number, file in enumerate(sorted({piece.file for piece in texts}))}
-    described: dict[str, int] = {}
-    operators: dict[str, Any] = {}
-    for name in names:
-        own = [
-            (e.role, "functions" if e.file == NATIVE_FUNCTIONS else "derivatives", e.line, _number(described, e.text))
-            for e in entries.of(name)
-        ]
-        operators[name] = {
-            "entries": own,
+    described = {name: list(entries.of(name)) for name in names}
+    ours = list(dict.fromkeys(entry.text for of in described.values() for entry in of))
+    theirs = sorted({piece for of in pieces.values() for piece in of}, key=_alike)
+    texts = {text: number for number, text in enumerate([*ours, *theirs], start=1 + len(names))}
+    operators = [
+        {
+            "entries": [
+                (e.role, "functions" if e.file == NATIVE_FUNCTIONS else "derivatives", e.line, texts[e.text])
+                for e in described[name]
+            ],
             "group": grouped.get(name, ()),
             "pieces": [texts[piece] for piece in pieces[name]],
         }
+        for name in names
+    ]
     header = {
         "pytorch": importlib.metadata.version("torch").partition("+")[0],
         "everything": everything(entries, folder),
-        "files": list(files),
-        "entries": list(described),
-        "operators": operators,
+        "operators": names,
     }
-    items = [json.dumps(header), *(json.dumps([files[piece.file], piece.text]) for piece in texts)]
-    return "[\n" + ",\n".join(items) + "\n]\n"
+    return [json.dumps(item) for item in (header, *operators, *ours, *([piece.file, piece.text] for piece in theirs))]
 
 
-def _number(known: dict[str, int], text: str) -> int:
-    return known.setdefault(text, len(known))
-
-
-def made() -> str:
+def made() -> list[str]:
     """Return the current output of torchgen."""
     source = packaged()
     entries = Entries(source)
     names = chosen(entries)
     with tempfile.TemporaryDirectory() as folder:
         generate(source, Path(folder), lambda yaml: "".join(yaml.parts))
-        return text(names, entries, Path(folder))
+        return lines(names, entries, Path(folder))
 
 
 def main(arguments: list[str]) -> int:
     """Run the command line."""
     new = made()
-    old = gzip.decompress(FILE.read_bytes()).decode() if FILE.exists() else ""
+    file = Path(FILE)
+    old = unpacked() if file.exists() else []
     if old == new:
-        print(f"{FILE.name}: still what torchgen writes")
+        print(f"{file.name}: still what torchgen writes")
     elif "--check" in arguments:
-        print(f"{FILE.name}: torchgen writes something else")
+        print(f"{file.name}: torchgen writes something else")
     else:
-        FILE.write_bytes(gzip.compress(new.encode(), mtime=0))
-        print(f"{FILE.name}: written, {FILE.stat().st_size:,} bytes")
+        file.write_bytes(packed(new))
+        print(f"{file.name}: written, {file.stat().st_size:,} bytes")
     return int(old != new and "--check" in arguments)
 
 

@@ -155,11 +155,16 @@ def lines(
 
 def _cards(real: bool, build: str | None, operator: str | None) -> tuple[CodegenCard, Real | None, Found]:
     from dispatchviz.explain.codegen.codegen_card import codegen_card
-    from dispatchviz.explain.codegen.torchgen_output import real as torchgens
 
     op, chosen, found = _operator(build, operator)
-    theirs = torchgens(op) if real else None
+    theirs = _torchgens(op) if real else None
     return codegen_card(op, chosen, theirs), theirs, found
+
+
+def _torchgens(op: OperatorEntry) -> Real:
+    from dispatchviz.explain.codegen.torchgen_output import real
+
+    return real(op)
 
 
 def _texts(real: bool, operator: str | None) -> tuple[str, Real]:
@@ -168,9 +173,7 @@ def _texts(real: bool, operator: str | None) -> tuple[str, Real]:
     """
     op, _, _ = _operator("cuda", operator)
     if real:
-        from dispatchviz.explain.codegen.torchgen_output import real as torchgens
-
-        return op.name, torchgens(op)
+        return op.name, _torchgens(op)
     from dispatchviz.explain.codegen.kept_texts import kept
     from dispatchviz.views.cards.torchgen_text import not_kept
 

@@ -11,8 +11,7 @@ import sys
 
 import dispatchviz
 from dispatchviz.core.device.array_library import cuda_state, detect
-from dispatchviz.explain.cells.host_operators import BY_NUMPY, BY_PYTHON, host_operators
-from dispatchviz.live.blind_spots import BLIND_SPOTS, COMPILER, LIFTED
+from dispatchviz.core.generated.implemented import ON_HOST
 from dispatchviz.live.installed_torch import OLDEST, WANTED, newer_than_tested, release
 from dispatchviz.tui.terminal.support import can_run
 
@@ -58,6 +57,8 @@ def examine() -> dict[str, Facts]:
 
 def blind_spots() -> dict[str, tuple[str, ...]]:
     """Return the facts that a recording of an installed PyTorch lacks, by the releases that lack them."""
+    from dispatchviz.live.blind_spots import BLIND_SPOTS, COMPILER, LIFTED  # loads the recorder
+
     return {
         "not seen of an installed PyTorch:": BLIND_SPOTS,
         "nor of a release before 2.13:": COMPILER,
@@ -101,8 +102,8 @@ def _host() -> Facts:
     """List the operators that leave the GPU."""
     return {
         "which": "operators that leave the GPU, at least for some dtypes or arguments",
-        "number by number": ", ".join(host_operators(BY_PYTHON)),
-        "copied and back": ", ".join(host_operators(BY_NUMPY)),
+        "number by number": ", ".join(ON_HOST["numbers"].split()),
+        "copied and back": ", ".join(ON_HOST["arrays"].split()),
     }
 
 

@@ -82,4 +82,14 @@ def print_json(value: Any) -> None:
         known = dataclasses.is_dataclass(value) and not isinstance(value, type)
         return dataclasses.asdict(value) if known else str(value)
 
-    print_json_lines(json.dumps(value, indent=2, ensure_ascii=False, default=plain).split("\n"))
+    print_json_lines(json.dumps(_named(value), indent=2, ensure_ascii=False, default=plain).split("\n"))
+
+
+def _named(value: Any) -> Any:
+    """Turn cards into dictionaries. Most are named tuples, of which ``json`` would write a list."""
+    if isinstance(value, dict):
+        return {name: _named(part) for name, part in value.items()}
+    if not isinstance(value, (list, tuple)):
+        return value
+    parts = [_named(part) for part in value]
+    return dict(zip(value._fields, parts, strict=True)) if hasattr(value, "_fields") else parts

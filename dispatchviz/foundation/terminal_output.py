@@ -6,7 +6,6 @@ of the user's own program does not; it stays the same to the byte.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 
@@ -60,6 +59,7 @@ def print_paged(lines: Iterable[list[str]]) -> None:
 
 def _page(first: list[str], left: Iterator[str]) -> None:
     """Page by click: with PAGER, else less. Without a pager or on a dumb terminal, click prints."""
+    import contextlib
     import itertools
 
     import click
@@ -93,12 +93,14 @@ def complain(text: str) -> None:
     if sys.stderr is None or sys.stderr.closed:  # the user's program may have closed it
         complain_at_once(text)
         return
-    with contextlib.suppress(OSError):
+    try:
         sys.stderr.flush()  # the program's own output that could not be written
         try:
             print_lines([_complaint(text)], sys.stderr)
         except OSError:
             _drop_written(sys.stderr)
+    except OSError:
+        pass
 
 
 def _drop_written(stream: TextIO) -> None:
@@ -122,9 +124,11 @@ def dropped(file: int) -> Iterator[None]:
 
 def complain_at_once(text: str) -> None:
     """Print one line without ``sys.stderr``, which may be closed or in the middle of a write."""
-    with contextlib.suppress(OSError):
+    try:
         line = f"{shown(_complaint(text))}\n".encode(errors="backslashreplace")
         os.write(2, b"\r\x1b[K" + line if os.isatty(2) else line)  # it may overwrite a progress line
+    except OSError:
+        pass
 
 
 def _complaint(text: str) -> str:

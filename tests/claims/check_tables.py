@@ -20,11 +20,11 @@ import torch
 
 from dispatchviz.core.keys.keys import CELL, DispatchKey
 from dispatchviz.core.table.pytorch_registrations import pytorch_registry
-from dispatchviz.explain.sentences.sentence_claims import (
+from dispatchviz.explain.sentences.sentence_claims import BindingOf, SchemaOf
+from dispatchviz.explain.sentences.table_claims import (
     AliasKeys,
     AutogradKernel,
     BackendKeys,
-    BindingOf,
     CallVisits,
     CellAfter,
     CellHolds,
@@ -34,7 +34,6 @@ from dispatchviz.explain.sentences.sentence_claims import (
     NamedSet,
     OperatorsRegistered,
     OperatorsServed,
-    SchemaOf,
     StaleAfter,
     Unparsable,
 )

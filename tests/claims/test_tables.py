@@ -16,7 +16,8 @@ from dispatchviz.core.table.pytorch_registrations import pytorch_registry
 from dispatchviz.explain.cells.why_cell import cell_statements
 from dispatchviz.explain.keys.key_cards import key_statements
 from dispatchviz.explain.kinds.all_kinds import statements
-from dispatchviz.explain.sentences.sentence_claims import FilledCells, SchemaOf
+from dispatchviz.explain.sentences.sentence_claims import SchemaOf
+from dispatchviz.explain.sentences.table_claims import FilledCells
 from tests.amounts import amount, some
 from tests.claims import check_tables
 from tests.claims.checks import CHECKS

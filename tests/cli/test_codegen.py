@@ -68,7 +68,7 @@ def test_a_view_an_in_place_and_a_factory_have_their_own_files() -> None:
 
 def test_shown_functions_are_those_that_run() -> None:
     for function in card("mm").functions:
-        lines = (CORE / function.here.file).read_text().splitlines()[function.here.line - 1 :]
+        lines = Path(CORE, function.here.file).read_text().splitlines()[function.here.line - 1 :]
         text = function.here.text.splitlines()
         if function.role == "operator":  # a class is made from its schema; the stub has its types
             assert lines[0] == "def mm(self: Tensor, mat2: Tensor) -> Tensor: ..."

@@ -8,11 +8,11 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch
+from dispatchviz.core.codegen.host_operators import BY_NUMPY, BY_PYTHON, host_operators
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.calls.call_stack import Frame, call_stack
 from dispatchviz.explain.calls.call_text import call_text
 from dispatchviz.explain.calls.cell_card import cell_card
-from dispatchviz.explain.cells.host_operators import BY_NUMPY, BY_PYTHON, host_operators
 from dispatchviz.explain.kinds.all_kinds import label, why_here
 from dispatchviz.explain.outline.levels import ALL, DEFAULT, steps_at
 from dispatchviz.explain.trace_index.folded_steps import unfolded

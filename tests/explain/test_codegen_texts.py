@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.events import Dispatched
-from dispatchviz.explain.codegen.kept_texts import FOLDER, kept, kept_operators
+from dispatchviz.explain.codegen.kept_texts import FILE, kept, kept_operators
 from dispatchviz.explain.codegen.torchgen_texts import named
 from dispatchviz.explain.kinds.all_kinds import rule
 from dispatchviz.explain.locations.native_files import kernel_file, native_calls, structured_file
@@ -26,7 +28,7 @@ def test_every_form_of_an_operator_is_kept() -> None:
 
 
 def test_pytorchs_licence_is_beside_its_texts() -> None:
-    license = (FOLDER / "LICENSE").read_text("utf-8")
+    license = Path(FILE).with_name("LICENSE").read_text("utf-8")
     assert license.startswith("From PyTorch:")
     assert "Redistributions in binary form must reproduce the above copyright" in license
 

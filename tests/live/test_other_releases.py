@@ -12,7 +12,8 @@ from msgspec import UNSET
 from dispatchviz import Trace
 from dispatchviz.core.keys.key_set import highest
 from dispatchviz.core.record import events as ev
-from dispatchviz.explain.cells.computed_table import SKIPPED, kept_rows
+from dispatchviz.explain.cells.computed_table import SKIPPED
+from dispatchviz.explain.cells.recorded_table import kept_rows
 from dispatchviz.explain.keys.key_layouts import layout_of
 from dispatchviz.explain.keys.own_numbers import own_cell, own_shown
 from dispatchviz.explain.kinds.all_kinds import label

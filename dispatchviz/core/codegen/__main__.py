@@ -24,8 +24,8 @@ from dispatchviz.core.codegen import (
 )
 from dispatchviz.core.codegen.entries import SpecError
 from dispatchviz.core.codegen.model import Specification, load
-from dispatchviz.core.codegen.pages import FOLDER
 
+FOLDER = Path(__file__).parent.parent / "generated"
 _BY_HAND = ("__init__.py", "operators.py")
 
 

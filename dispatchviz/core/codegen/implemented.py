@@ -1,4 +1,5 @@
-"""``generated/implemented.py``: the keys under which dispatchviz has functions of its own, read off the registrations.
+"""``generated/implemented.py``: the keys under which dispatchviz has functions of its own, read off the registrations,
+and the operators whose functions leave the GPU.
 
 ``python -m dispatchviz.core.codegen.implemented`` prints it, in a process of its own, since it runs the generated code.
 """
@@ -35,6 +36,11 @@ KERNELS = {{
 {kernels}
 }}
 """Keys to the operators, without ``aten::``, that have kernels of ours under these keys and no others."""
+
+ON_HOST = {{
+{on_host}
+}}
+"""The operators that leave the GPU: those whose kernels read single numbers, and those that copy arrays to the host."""
 '''
 
 
@@ -51,6 +57,7 @@ def text() -> str:
 
 
 def _page() -> str:
+    from dispatchviz.core.codegen.host_operators import BY_NUMPY, BY_PYTHON, host_operators
     from dispatchviz.core.table.pytorch_registrations import PyTorch, pytorch_fallbacks
     from dispatchviz.core.wiring import native_library
 
@@ -61,6 +68,11 @@ def _page() -> str:
         fallbacks=" ".join(str(key) for key, kernel in sorted(pytorch_fallbacks()) if kernel.name in ours),
         boxed=_grouped((name.partition(" ")[2], name.partition(" ")[0]) for name in sorted(boxed)),
         kernels=_grouped((keys, name.removeprefix("aten::")) for name, keys in kernels.items() if keys),
+        on_host=_grouped(
+            (way, name)
+            for way, names in (("numbers", BY_PYTHON), ("arrays", BY_NUMPY))
+            for name in host_operators(names)
+        ),
     )
 
 

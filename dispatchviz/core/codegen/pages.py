@@ -1,13 +1,11 @@
-"""The common form of all generated files: their place, head, imports and line breaks."""
+"""The common form of all generated files: their head, imports and line breaks."""
 
 from __future__ import annotations
 
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 
-FOLDER = Path(__file__).parent.parent / "generated"
 WIDTH = 120
 
 Imports = Mapping[str, Iterable[str]]

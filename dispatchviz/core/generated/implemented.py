@@ -796,3 +796,30 @@ KERNELS = {
     """,
 }
 """Keys to the operators, without ``aten::``, that have kernels of ours under these keys and no others."""
+
+ON_HOST = {
+    "arrays": """
+        _cummax_helper _cummin_helper _dirichlet_grad _embedding_bag _embedding_bag_backward
+        _embedding_bag_dense_backward _embedding_bag_forward_only _index_put_impl_ _linalg_eigvals _sample_dirichlet
+        _standard_gamma _standard_gamma_grad _unsafe_index _unsafe_index_put _upsample_bicubic2d_aa_backward
+        _upsample_bilinear2d_aa_backward _upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward
+        _upsample_nearest_exact3d_backward adaptive_max_pool2d_backward adaptive_max_pool3d_backward bincount
+        binomial embedding_dense_backward fractional_max_pool2d_backward fractional_max_pool3d_backward
+        grid_sampler_2d_backward grid_sampler_3d_backward histc index index_add index_put index_reduce kthvalue
+        linalg_eig linalg_eigvals max_pool2d_with_indices_backward max_pool3d_with_indices_backward median mode
+        multilabel_margin_loss_backward multinomial nanmedian poisson put reflection_pad1d_backward
+        reflection_pad2d_backward reflection_pad3d_backward replication_pad1d_backward replication_pad2d_backward
+        replication_pad3d_backward scatter scatter_add scatter_reduce unique_consecutive unique_dim
+        unique_dim_consecutive upsample_bicubic2d_backward upsample_bilinear2d_backward upsample_linear1d_backward
+        upsample_nearest1d_backward upsample_nearest2d_backward upsample_nearest3d_backward
+        upsample_trilinear3d_backward
+    """,
+    "numbers": """
+        _ctc_loss _ctc_loss_backward _embedding_bag _embedding_bag_forward_only _sample_dirichlet
+        _segment_reduce_backward _standard_gamma cauchy_ embedding_renorm_ erf erfc erfinv exponential_ gelu
+        gelu_backward geometric_ igamma igammac kthvalue lgamma linalg_matrix_exp log_normal_ mode normal polygamma
+        randperm repeat repeat_interleave segment_reduce sort special_erfcx special_log_ndtr special_ndtri topk
+        unfold unfold_backward unique_consecutive unique_dim unique_dim_consecutive
+    """,
+}
+"""The operators that leave the GPU: those whose kernels read single numbers, and those that copy arrays to the host."""

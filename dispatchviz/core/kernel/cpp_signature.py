@@ -15,15 +15,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.schema.function_schema import Argument, FunctionSchema
 
 
-@dataclass(frozen=True)
-class CppSignature:
+class CppSignature(NamedTuple):
     """The type of a C++ function."""
 
     name: str

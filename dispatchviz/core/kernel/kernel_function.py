@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -27,35 +26,54 @@ class Deferred:
         self.find = find
 
 
-@dataclass(frozen=True, eq=False)
 class Kernel:
-    """A registered kernel. Kernels are compared by identity.
+    """A registered kernel, which never changes. Kernels are compared by identity.
 
     A typed kernel is called as ``function(ks, *args)`` with all schema arguments in order. A boxed one is called as
     ``function(op, ks, stack)``: it pops its arguments and pushes its returns. A kernel that only PyTorch has carries
     PyTorch's facts and no function.
     """
 
-    name: str
-    """PyTorch's name of the kernel: ``wrapper_CPU_add_Tensor``, ``VariableType::add_Tensor``."""
-    given: Callable[..., Any] | Deferred | None
-    """The kernel's function, or the way to find it."""
-    debug: str
-    """The place of its registration, as PyTorch's dump prints it."""
-    boxed: bool = False
-    """True if the kernel has only the boxed form: Python kernels and fallbacks. It then has no signature of its own."""
-    fallthrough: bool = False
-    """True for a fallthrough kernel: its key leaves the operator's mask."""
-    unboxed: bool = True
-    """True if it has a typed form without symbolic sizes. Dumps print that."""
-    signature: bool | None = None
-    """True if PyTorch's kernel has a C++ signature; None: the opposite of ``boxed``. It may be boxed here although it
-    is typed in PyTorch.
-    """
-    pointer: object = None
-    """A stand-in for its C++ function pointer, if several kernels share one, as all Python kernels do."""
-    cpp: CppSignature | None = None
-    """Its C++ signature, if it may differ from that of its operator. Those are checked."""
+    def __init__(
+        self,
+        name: str,
+        given: Callable[..., Any] | Deferred | None,
+        debug: str,
+        boxed: bool = False,
+        fallthrough: bool = False,
+        unboxed: bool = True,
+        signature: bool | None = None,
+        pointer: object = None,
+        cpp: CppSignature | None = None,
+    ) -> None:
+        self.name = name
+        """PyTorch's name of the kernel: ``wrapper_CPU_add_Tensor``, ``VariableType::add_Tensor``."""
+        self.given = given
+        """The kernel's function, or the way to find it."""
+        self.debug = debug
+        """The place of its registration, as PyTorch's dump prints it."""
+        self.boxed = boxed
+        """True if the kernel has only the boxed form: Python kernels and fallbacks. It then has no signature of its
+        own.
+        """
+        self.fallthrough = fallthrough
+        """True for a fallthrough kernel: its key leaves the operator's mask."""
+        self.unboxed = unboxed
+        """True if it has a typed form without symbolic sizes. Dumps print that."""
+        self.signature = signature
+        """True if PyTorch's kernel has a C++ signature; None: the opposite of ``boxed``. It may be boxed here although
+        it is typed in PyTorch.
+        """
+        self.pointer = pointer
+        """A stand-in for its C++ function pointer, if several kernels share one, as all Python kernels do."""
+        self.cpp = cpp
+        """Its C++ signature, if it may differ from that of its operator. Those are checked."""
+
+    def with_function(self, given: Callable[..., Any] | Deferred, boxed: bool | None = None) -> Kernel:
+        """A copy with another function, of the boxed or the typed form; None keeps the form."""
+        form = self.boxed if boxed is None else boxed
+        facts = self.fallthrough, self.unboxed, self.signature, self.pointer, self.cpp
+        return Kernel(self.name, given, self.debug, form, *facts)
 
     @cached_property
     def function(self) -> Callable[..., Any] | None:

@@ -237,8 +237,9 @@ def _unparsable() -> frozenset[str]:
     return frozenset(prefix + backend for prefix, backends in forgotten.items() for backend in backends.split())
 
 
+_UNPARSABLE = _unparsable()
 _PARSABLE: dict[str, DispatchKey] = {
-    key.name: key for key in K if key.name not in _unparsable() and not key.name.startswith(("StartOf", "EndOf"))
+    key.name: key for key in K if key.name not in _UNPARSABLE and not key.name.startswith(("StartOf", "EndOf"))
 }
 
 

@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from dispatchviz.core.schema.schema_defaults import canonical_default
 from dispatchviz.core.schema.schema_lexer import SchemaError as SchemaError
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(NamedTuple):
     """One parameter, or one return."""
 
     name: str
@@ -61,19 +60,40 @@ class Argument:
 _TENSOR = re.compile(r"Tensor\??|Tensor\??\[\d*\]")
 
 
-@dataclass(frozen=True)
 class FunctionSchema:
-    """The declaration of one operator."""
+    """The declaration of one operator, a value that never changes. Declarations with the same parts are equal."""
 
-    name: str
-    """The name ``aten::add``, without the overload."""
-    overload: str
-    """The overload, ``Tensor``; empty for the operator without one."""
-    arguments: tuple[Argument, ...]
-    returns: tuple[Argument, ...]
-    is_vararg: bool = False
-    """True if any further arguments are accepted (``...``)."""
-    is_varret: bool = False
+    def __init__(
+        self,
+        name: str,
+        overload: str,
+        arguments: tuple[Argument, ...],
+        returns: tuple[Argument, ...],
+        is_vararg: bool = False,
+        is_varret: bool = False,
+    ) -> None:
+        self.name = name
+        """The name ``aten::add``, without the overload."""
+        self.overload = overload
+        """The overload, ``Tensor``; empty for the operator without one."""
+        self.arguments = arguments
+        self.returns = returns
+        self.is_vararg = is_vararg
+        """True if any further arguments are accepted (``...``)."""
+        self.is_varret = is_varret
+
+    def _parts(self) -> tuple[object, ...]:
+        return self.name, self.overload, self.arguments, self.returns, self.is_vararg, self.is_varret
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FunctionSchema) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
+
+    def named(self, name: str) -> FunctionSchema:
+        """The same declaration with another name."""
+        return FunctionSchema(name, self.overload, self.arguments, self.returns, self.is_vararg, self.is_varret)
 
     @cached_property
     def full_name(self) -> str:

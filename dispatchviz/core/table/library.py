@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import count
 
 from dispatchviz.core.kernel.kernel_function import Kernel
@@ -135,7 +134,7 @@ class Library:
             raise self._error_here(registration_errors.DEF_IN_IMPL, name=declared.full_name)
         if declared.namespace not in ("", self.namespace):
             raise self._error_here(registration_errors.NAMESPACE_OF_DEF, provided=declared.namespace)
-        schema = declared if declared.namespace else replace(declared, name=f"{self.namespace}::{declared.name}")
+        schema = declared if declared.namespace else declared.named(f"{self.namespace}::{declared.name}")
         debug = f"registered at {self.where}"
         op = self.registry.get(schema.full_name)
         if op is not None:

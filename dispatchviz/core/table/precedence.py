@@ -84,8 +84,13 @@ COVERING_RULES = covering(RULES)
 
 _BITS = [(key, key.bits) for key in K if key.bits]
 
+
+def _with_bits_of(ks: int) -> frozenset[DispatchKey]:
+    return frozenset([key for key, bits in _BITS if ks & bits == bits]) if ks else frozenset()
+
+
 BACKEND_KEYS_FROM_AUTOGRAD: dict[DispatchKey, frozenset[DispatchKey]] = {
-    key: frozenset(k for k, bits in _BITS if BACKENDS_OF_AUTOGRAD[key] & bits == bits) for key in RUNTIME_KEYS
+    key: _with_bits_of(BACKENDS_OF_AUTOGRAD[key]) for key in RUNTIME_KEYS
 }
 """Keys whose own kernels prevent CompositeImplicitAutograd from filling an entry, or make that of AutogradOther
 ambiguous.

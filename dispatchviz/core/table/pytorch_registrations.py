@@ -164,9 +164,9 @@ def operators_with(key: DispatchKey, build: str | None = None) -> frozenset[str]
     build.
     """
     data, cuda = _snapshot(), chosen_build(build) == "cuda"
-    number = f"{data.number(key)}."
-    lines = ((name, line) for name, line in data.lines.items() if number in line)  # most lines have no such field
-    return frozenset(name for name, line in lines if f" {number}" in _rows(line, cuda))
+    after_tab, after_space = f"\t{data.number(key)}.", f" {data.number(key)}."
+    lines = ((name, line) for name, line in data.lines.items() if after_space in line or after_tab in line)
+    return frozenset(name for name, line in lines if after_space in _rows(line, cuda))  # most lines are left out before
 
 
 def _rows(line: str, cuda: bool) -> str:
@@ -238,8 +238,7 @@ def pytorch_registry(build: str | None = None) -> Registry:
     """
     registry = Registry()
     registry.adopt(PyTorch(build))
-    for key, kernel in pytorch_fallbacks():
-        registry.set_fallback(key, kernel)
+    registry.set_fallbacks(dict(pytorch_fallbacks()))
     return registry
 
 

@@ -8,7 +8,6 @@ PyTorch without a function here are registered too, and raise an error when they
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 from functools import partial
 from types import FunctionType, ModuleType
 from typing import Any
@@ -113,20 +112,20 @@ def _typed(kernel: Kernel, name: str, key: DispatchKey) -> Kernel:
     return (
         kernel
         if kernel.fallthrough
-        else replace(kernel, given=Deferred(partial(kernel_function, name, key)), boxed=False)
+        else kernel.with_function(Deferred(partial(kernel_function, name, key)), boxed=False)
     )
 
 
 def _boxed(kernel: Kernel) -> Kernel:
     if kernel.name not in boxed_kernels():
         return kernel
-    return replace(kernel, given=Deferred(lambda: hand_written_kernels.boxed_kernel(kernel.name)), boxed=True)
+    return kernel.with_function(Deferred(lambda: hand_written_kernels.boxed_kernel(kernel.name)), boxed=True)
 
 
 def _fallback(key: DispatchKey, kernel: Kernel) -> Kernel:
     if key not in implemented_fallbacks():
         return kernel
-    return replace(kernel, given=Deferred(lambda: hand_written_kernels.fallback(kernel.name)))
+    return kernel.with_function(Deferred(lambda: hand_written_kernels.fallback(kernel.name)))
 
 
 class Implemented(PyTorch):

@@ -9,8 +9,9 @@ from functools import lru_cache
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.table.pytorch_registrations import pytorch_operators
-from dispatchviz.explain.cells.computed_table import Row, kept_rows, table_card
+from dispatchviz.explain.cells.computed_table import Row, table_card
 from dispatchviz.explain.cells.pytorch_tables import pytorch
+from dispatchviz.explain.cells.recorded_table import kept_rows
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around, within
 from dispatchviz.explain.trace_index.recorded_engine import build_of
 

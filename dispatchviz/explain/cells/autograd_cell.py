@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 from dispatchviz.core.table.precedence import FALLBACK, MATH
-from dispatchviz.explain.codegen.generated_functions import node_of
-from dispatchviz.explain.sentences.sentence_claims import AutogradKernel, CellHolds
 from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.sentences.table_claims import AutogradKernel, CellHolds
 
 NOT_IMPLEMENTED = "autogradNotImplementedFallback"
 """The boxed kernel for Autograd of operators that have no derivative."""
@@ -68,6 +67,9 @@ def autograd(op: OperatorEntry, cell: Cell) -> Statement:
 
 
 def _generated(op: OperatorEntry, name: str) -> Statement:
+    # It reads generated code, of which the other sentences need nothing.
+    from dispatchviz.explain.codegen.generated_functions import node_of
+
     node = node_of(op.name.removeprefix("aten::"))
     begin = f"{name} computes nothing itself. If an input requires grad and grad mode is on, "
     end = "with every key below autograd (ks & after_autograd_keyset)"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dispatchviz.core.keys.key_set import AUTOGRAD_KEY, raw
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
@@ -11,16 +13,12 @@ from dispatchviz.explain.cells.autograd_cell import autograd
 from dispatchviz.explain.cells.cell_path import CallPath, call_path
 from dispatchviz.explain.keys.key_text import grouped_keys_text, is_autograd, is_backend, purpose, runtime_name, shown
 from dispatchviz.explain.keys.named_key_sets import backend_of, tensor_set
-from dispatchviz.explain.sentences.sentence_claims import (
-    BackendKeys,
-    CallVisits,
-    CellHolds,
-    Claim,
-    FilledCells,
-    MissingRaises,
-)
-from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.sentences.statement import LaterClaims, Statement
+from dispatchviz.explain.sentences.table_claims import BackendKeys, CallVisits, CellHolds, FilledCells, MissingRaises
 from dispatchviz.foundation.english import hexed, listed
+
+if TYPE_CHECKING:
+    from dispatchviz.explain.sentences.sentence_claims import Claim
 
 K = DispatchKey
 
@@ -223,9 +221,8 @@ def _holds(cell: Cell) -> str:
 def counted_cells(op: OperatorEntry) -> Statement:
     """The number of entries that hold a kernel, the empty ones, and the error that a call gets there."""
     empty = [cell.key for cell in op.table if cell.kernel is None]
-    claims: tuple[Claim, ...] = (
-        FilledCells(op.name, 137 - len(empty)),
-        *(claim for cell in op.table for claim in holds(cell)),
+    claims = LaterClaims(
+        lambda: (FilledCells(op.name, 137 - len(empty)), *(claim for cell in op.table for claim in holds(cell)))
     )
     if not empty:
         return Statement("table: full", "All 137 entries of the operator's dispatch table hold a kernel.", claims)

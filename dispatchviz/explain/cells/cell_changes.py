@@ -7,7 +7,7 @@ the path of an ordinary call, and the entries that PyTorch does not recompute ar
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 from dispatchviz.core.table.registry import Registry
@@ -16,8 +16,7 @@ from dispatchviz.explain.cells.tried_registrations import Tried, kernel_of
 from dispatchviz.explain.sentences.statement import Statement
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(NamedTuple):
     """An entry that a registration changed, in its new state."""
 
     key: str
@@ -25,8 +24,7 @@ class Effect:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """A registration that was tried."""
 
     what: str

@@ -26,8 +26,8 @@ from dispatchviz.core.table.precedence import (
 )
 from dispatchviz.explain.cells.pytorch_tables import served
 from dispatchviz.explain.keys.key_order import ALIAS_TEXTS
-from dispatchviz.explain.sentences.sentence_claims import AliasKeys, CellHolds
 from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.sentences.table_claims import AliasKeys, CellHolds
 from dispatchviz.foundation.english import counted, listed
 
 K = DispatchKey

@@ -15,8 +15,8 @@ from dispatchviz.explain.cells.pytorch_tables import YOURS, cell_of
 from dispatchviz.explain.cells.tried_registrations import IMPL, WITHOUT, Tried, kernel_of
 from dispatchviz.explain.keys.key_text import grouped_keys_text, is_autograd, is_backend
 from dispatchviz.explain.keys.named_key_sets import backend_of
-from dispatchviz.explain.sentences.sentence_claims import CellAfter, StaleAfter
 from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.sentences.table_claims import CellAfter, StaleAfter
 from dispatchviz.foundation.english import capital, counted, listed
 
 K = DispatchKey

@@ -1,20 +1,18 @@
-"""An operator's dispatch table as a value: every entry with its kernel, the rule that filled it, and its state."""
+"""An operator's dispatch table as a value: every entry with its kernel, the rule that filled it, and its state.
+
+Not here: the tables in a trace of another release (``recorded_table.py``).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
-import msgspec
-
-from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
 from dispatchviz.core.keys.keys import DispatchKey
-from dispatchviz.core.record.trace_file import Filling, Header
 from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 from dispatchviz.core.table.precedence import AMBIGUOUS, FALLBACK
 from dispatchviz.core.table.pytorch_registrations import implemented, implemented_fallbacks
 from dispatchviz.explain.keys.key_text import grouped_keys_text
-from dispatchviz.explain.keys.own_numbers import own_keys
 
 HERE, PYTORCH, SKIPPED, RAISES, MISSING = "here", "pytorch", "skipped", "raises", "missing"
 """The state of an entry: dispatchviz has the kernel; only PyTorch has it; calls skip it (fallthrough); it only raises
@@ -22,8 +20,7 @@ an error; there is no kernel.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """An entry."""
 
     cell: int
@@ -39,8 +36,7 @@ class Row:
     """``here``, ``pytorch``, ``skipped``, ``raises`` or ``missing``."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableCard:
+class TableCard(NamedTuple):
     """The view of a dispatch table."""
 
     operator: str
@@ -56,8 +52,7 @@ class TableCard:
     """The number of all entries that hold a kernel."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fold:
+class Fold(NamedTuple):
     """The entries of one functionality that hold the same kernel for the same reason."""
 
     cells: str
@@ -98,21 +93,6 @@ def _state(cell: Cell, own: frozenset[DispatchKey], fallbacks: frozenset[Dispatc
         return RAISES
     runs = cell.key in fallbacks if cell.reason == FALLBACK else cell.source in own
     return HERE if runs else PYTORCH
-
-
-def kept_rows(header: Header, operator: str) -> tuple[Row, ...]:
-    """The table in a trace of the recorded PyTorch; empty if the trace has no table of the operator."""
-    if isinstance(header.tables, msgspec.UnsetType):
-        return ()
-    tables, many = header.tables, len(header.tables.fillings)
-    filled = (tables.fillings[at] if at < many else Filling() for at in tables.operators.get(operator, ()))
-    return tuple(_kept(cell, key, one) for cell, (key, one) in enumerate(zip(own_keys(header), filled, strict=False)))
-
-
-def _kept(cell: int, key: str, held: Filling) -> Row:
-    skipped, raises = held.kernel == FALLTHROUGH, held.reason == AMBIGUOUS
-    state = SKIPPED if skipped else RAISES if raises else PYTORCH if held.reason or held.kernel else MISSING
-    return Row(cell, key, held.kernel, held.reason, held.source, held.registered, state)
 
 
 def folded(rows: Iterable[Row]) -> Iterator[Fold]:

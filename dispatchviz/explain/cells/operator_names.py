@@ -7,7 +7,7 @@ overload has to be named.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dispatchviz.foundation.errors import DispatchvizError
 
@@ -18,8 +18,7 @@ PYTHON = ("torch.ops.", "ops.", "torch.Tensor.", "Tensor.", "torch.nn.functional
 """The prefixes of operator names in Python programs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """An operator that a name means."""
 
     name: str
@@ -31,7 +30,7 @@ class Found:
 def find_operator(text: str, names: Collection[str]) -> Found:
     """Find the operator that a text means. Raise DispatchvizError, with suggestions, if it is unknown or ambiguous."""
     for base, overload in _readings(text, names):
-        overloads = [name for name in names if name == base or name.startswith(f"{base}.")]
+        overloads = overloads_of(base, names)
         if overload is not None and (full := joined(base, overload)) in names:
             return Found(full, ())
         if overload is None and overloads:
@@ -41,12 +40,17 @@ def find_operator(text: str, names: Collection[str]) -> Found:
     raise DispatchvizError(f"there is no operator {text!r}{_meant(text, names)}")
 
 
+def overloads_of(base: str, names: Collection[str]) -> list[str]:
+    """Return the operators with a name, without overload, in order."""
+    return [name for name in names if name.startswith(base) and name.partition(".")[0] == base]
+
+
 def every_operator(text: str, names: Collection[str]) -> list[str]:
     """Find all operators that a text means: every overload if none is named. Raise DispatchvizError as
     ``find_operator``.
     """
     for base, overload in _readings(text, names):
-        overloads = [name for name in names if name == base or name.startswith(f"{base}.")]
+        overloads = overloads_of(base, names)
         found = overloads if overload is None else [name for name in overloads if name == joined(base, overload)]
         if found:
             return found
@@ -88,8 +92,7 @@ def _readings(text: str, names: Collection[str]) -> list[tuple[str, str | None]]
         return [_split(namespace, rest)]
     plain = plain.removeprefix(next((prefix for prefix in PYTHON if plain.startswith(prefix)), ""))
     head, _, rest = plain.partition(".")
-    namespaces = {name.partition("::")[0] for name in names}
-    if rest and head in namespaces:
+    if rest and any(name.startswith(f"{head}::") for name in names):
         return [_split(head, rest)]
     return [_split("aten", plain)] + [("aten::" + plain.rpartition(".")[2], None)] * ("." in plain)
 

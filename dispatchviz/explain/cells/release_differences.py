@@ -18,9 +18,10 @@ from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.core.table.precedence import AMBIGUOUS, FALLBACK
 from dispatchviz.core.table.pytorch_registrations import pytorch_operators, pytorch_schema, registering_files
 from dispatchviz.explain.calls.operator_cells import cells_of
-from dispatchviz.explain.cells.computed_table import Row, kept_rows
-from dispatchviz.explain.sentences.sentence_claims import CellHolds
+from dispatchviz.explain.cells.computed_table import Row
+from dispatchviz.explain.cells.recorded_table import kept_rows
 from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.sentences.table_claims import CellHolds
 from dispatchviz.explain.trace_index.recorded_engine import DESCRIBED, build_of, recorded_release
 from dispatchviz.foundation.english import listed
 from dispatchviz.live.registration import UNKNOWN_FILE, Registration, is_in_python_file, is_pytorchs_place, place_in

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import cached_property
 
 from dispatchviz.core.keys.key_set import AUTOGRAD_KEY
 from dispatchviz.core.keys.keys import ALIAS_MEMBERS, DispatchKey
@@ -14,7 +14,7 @@ from dispatchviz.explain.cells.cell_path import CallPath
 from dispatchviz.explain.cells.pytorch_tables import SKIP, YOURS, copy_of
 from dispatchviz.explain.keys.key_text import is_autograd
 from dispatchviz.explain.keys.named_key_sets import backend_of
-from dispatchviz.explain.sentences.sentence_claims import CallVisits, CellAfter
+from dispatchviz.explain.sentences.table_claims import CallVisits, CellAfter
 
 K = DispatchKey
 
@@ -22,18 +22,18 @@ IMPL, FALLTHROUGH, WITHOUT = "impl", "fallthrough", "without"
 """The registrations that are tried: a kernel of the reader, a fallthrough, and the removal of the active kernel."""
 
 
-@dataclass(frozen=True, slots=True)
 class Tried:
     """A registration tried on a copy, with the table before and after."""
 
-    what: str
-    how: str
-    """``impl``, ``fallthrough`` or ``without``."""
-    under: DispatchKey
-    before: OperatorEntry
-    after: OperatorEntry
+    def __init__(self, what: str, how: str, under: DispatchKey, before: OperatorEntry, after: OperatorEntry) -> None:
+        self.what = what
+        self.how = how
+        """``impl``, ``fallthrough`` or ``without``."""
+        self.under = under
+        self.before = before
+        self.after = after
 
-    @property
+    @cached_property
     def effects(self) -> dict[DispatchKey, Cell]:
         """The entries whose kernel or reason changed, or that are now empty."""
         pairs = zip(self.before.table, self.after.table, strict=True)

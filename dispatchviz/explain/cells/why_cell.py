@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.operator_entry import Candidate, Cell, OperatorEntry
@@ -16,8 +16,7 @@ from dispatchviz.explain.cells.pytorch_tables import cell_of
 from dispatchviz.explain.sentences.statement import Statement
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """A key or alias that the kernel could have come from."""
 
     source: str
@@ -29,8 +28,7 @@ class Claim:
     registered: str
 
 
-@dataclass(frozen=True, slots=True)
-class CellAnswer:
+class CellAnswer(NamedTuple):
     """The content of ``why OP KEY``."""
 
     operator: str

@@ -5,13 +5,12 @@ object.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dispatchviz.explain.codegen.structured_classes import META_BASE, Family, StructuredClass
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(NamedTuple):
     """A class and its place."""
 
     lines: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.operator_entry import OperatorEntry
@@ -13,7 +12,13 @@ from dispatchviz.explain.codegen import generated_files
 from dispatchviz.explain.codegen.definitions import DERIVATIVES, FUNCTIONS, Piece, delegating, entry, entry_field, names
 from dispatchviz.explain.codegen.generated_calls import Call, call_trees
 from dispatchviz.explain.codegen.generated_files import placed
-from dispatchviz.explain.codegen.generated_functions import Function, functions_of, node_of
+from dispatchviz.explain.codegen.generated_functions import (
+    Function,
+    functions_of,
+    is_manual,
+    node_of,
+    operators_making,
+)
 from dispatchviz.explain.codegen.kept_texts import kept
 from dispatchviz.explain.codegen.torchgen_parts import in_order
 from dispatchviz.explain.codegen.torchgen_texts import Real, RealEntry
@@ -151,14 +156,15 @@ def _derivative(name: str) -> Iterator[Entry]:
         yield Entry("the derivative", own)
         return
     node = node_of(name)
-    if (partner := _first_of_node().get(node)) and (piece := entry(DERIVATIVES, partner)) is not None:
+    if node and (partner := _first_of_node(node)) and (piece := entry(DERIVATIVES, partner)) is not None:
         yield Entry(f"the derivative, which it shares with {partner}", piece)
 
 
-@cache
-def _first_of_node() -> dict[str, str]:
-    """Return, for each Node, the first operator with a derivative that makes it."""
-    return {node: name for name in reversed([*names(DERIVATIVES)]) if (node := node_of(name))}
+def _first_of_node(node: str) -> str:
+    """Return the first operator with a derivative that makes a Node; empty if there is none."""
+    makers = frozenset(operators_making(node))
+    possible = (name for name in names(DERIVATIVES) if name in makers or is_manual(name))
+    return next((name for name in possible if node_of(name) == node), "")
 
 
 def _registered(op: OperatorEntry, functions: list[Function]) -> Iterator[Registered]:
@@ -213,7 +219,7 @@ def _by_entry(name: str, base: str) -> Iterator[GeneratedFile]:
     if "method" in variants:
         yield GeneratedFile(f"{generated_files.ATEN}/core/TensorBody.h", f"Tensor::{base}")
     if node := node_of(name):
-        declared, _, python = generated_files.node_files(_first_of_node().get(node, name).partition(".")[0])
+        declared, _, python = generated_files.node_files((_first_of_node(node) or name).partition(".")[0])
         yield GeneratedFile(declared, f"struct {node}")
         yield GeneratedFile(python, f"{node} as Python sees it, with its _saved_ properties")
 

@@ -6,19 +6,13 @@ the code that runs, with its line.
 
 from __future__ import annotations
 
+import os
 import re
-from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
-from dispatchviz.core.codegen.pages import broken
-from dispatchviz.core.generated.register_schema import SCHEMAS
-from dispatchviz.core.schema.python_signature import class_text
-from dispatchviz.core.schema.schema_parser import parse_schema
-
-CORE = Path(__file__).parents[2] / "core"
+CORE = os.path.join(os.path.dirname(__file__), "../../core")
 FUNCTIONS = "native/native_functions.yaml"
 DERIVATIVES = "native/derivatives.yaml"
 STUB = "generated/operators.pyi"
@@ -42,85 +36,86 @@ class Piece(NamedTuple):
 @cache
 def text_of(file: str) -> str:
     """Return the text of a file of ``dispatchviz/core``; empty if there is none."""
-    path = CORE / file
-    return path.read_text(encoding="utf-8") if path.is_file() else ""
+    path = os.path.join(CORE, file)
+    if not os.path.isfile(path):
+        return ""
+    with open(path, "rb") as source:  # reading as text would look for line ends of other systems piece by piece
+        text = source.read().decode()
+    return text.replace("\r\n", "\n") if "\r" in text else text
 
 
 @cache
 def native_file(module: str) -> str:
     """Return the file of a module in any package of ``native/``; empty if there is none."""
-    return next((f"native/{path.parent.name}/{path.name}" for path in (CORE / "native").glob(f"*/{module}.py")), "")
+    files = (f"native/{package}/{module}.py" for package in os.listdir(os.path.join(CORE, "native")))
+    return next((file for file in files if os.path.isfile(os.path.join(CORE, file))), "")
 
 
 def definition(file: str, name: str) -> Piece | None:
-    """Return a function, a class or a variable at the top level of a module."""
-    start = _heads(file).get(name)
+    """Return a function, a class or a variable at the top level of a module. A function or a class takes precedence
+    over a variable of the same name.
+    """
+    heads = (f"\ndef {name}(", f"\nclass {name}(", f"\nclass {name}:", f"\n{name} = ", f"\n{name}: ")
+    text = text_of(file)
+    start = next((at + 1 for head in heads if (at := text.find(head)) >= 0), None)
     return None if start is None else _piece(file, start, _NEXT_DEFINITION)
 
 
-@cache
-def _heads(file: str) -> dict[str, int]:
-    """Return the positions where definitions begin. A function or a class takes precedence over a variable of the same
-    name.
-    """
-    found = [*re.finditer(r"^(\w+)(?: = |: )", text_of(file), re.MULTILINE)][::-1]
-    found += [*re.finditer(r"^class (\w+)[(:]", text_of(file), re.MULTILINE)][::-1]
-    found += [*re.finditer(r"^def (\w+)\(", text_of(file), re.MULTILINE)][::-1]
-    return {head[1]: head.start() for head in found}
-
-
 _NEXT_DEFINITION = re.compile(r"^[^\s)\"']", re.MULTILINE)
+
+_ROW = r'": \(?\s*(\w+)'
+"""The function in a row of a generated table."""
 
 
 @cache
 def table(file: str) -> dict[str, str]:
     """Return the kernels of a generated table: operator, without ``aten::``, to the name of the function."""
     found = definition(file, "KERNELS")
-    return dict(re.findall(r'"([\w.]+)": \(?\s*(\w+)', found.text)) if found else {}
+    return dict(re.findall(rf'"([\w.]+){_ROW}', found.text)) if found else {}
+
+
+def kernel_in(file: str, operator: str) -> Piece | None:
+    """Return the kernel of an operator, without ``aten::``, in a generated table."""
+    text = text_of(file)
+    at = text.find(f'"{operator}": ', text.find("\nKERNELS = "))
+    row = re.compile(_ROW).match(text, at + 1 + len(operator)) if at >= 0 else None
+    return definition(file, row[1]) if row else None
 
 
 def definitions(file: str, text: str) -> Iterator[Piece]:
     """Yield all definitions at the top level of a module that contain a text."""
-    line = 1
-    for part in _parts(file):
-        if text in part:
-            yield Piece(file, line, part.rstrip())
-        line += part.count("\n")
+    source = text_of(file)
+    at = source.find(text)
+    while at >= 0:
+        start, end = _around(source, at)
+        yield Piece(file, line_at(file, start), source[start:end].rstrip())
+        at = source.find(text, end)
+
+
+def _around(source: str, at: int) -> tuple[int, int]:
+    """Return the bounds of the definition at a position."""
+    start = source.rfind("\n", 0, at) + 1
+    while start and not _NEXT_DEFINITION.match(source, start):
+        start = source.rfind("\n", 0, start - 1) + 1
+    end = _NEXT_DEFINITION.search(source, source.find("\n", at) + 1 or len(source))
+    return start, end.start() if end else len(source)
 
 
 def mentioning(file: str, *names: str) -> list[Piece]:
     """Return the definitions at the top level of a module that mention any of some dotted names, in order."""
-    known = _mentions(file)
-    found = {piece.line: piece for name in names for piece in known.get(name, ())}
+    found: dict[int, Piece] = {}
+    for name in names:
+        found |= {piece.line: piece for piece in definitions(file, name) if name in re.findall(r"[\w.]+", piece.text)}
     return [found[line] for line in sorted(found)]
 
 
 @cache
-def _mentions(file: str) -> dict[str, list[Piece]]:
-    """Return every dotted name of a module, with the definitions that mention it."""
-    known: dict[str, list[Piece]] = {}
-    for piece in definitions(file, ""):
-        for word in dict.fromkeys(re.findall(r"[\w.]+", piece.text)):
-            known.setdefault(word, []).append(piece)
-    return known
-
-
-@cache
-def _parts(file: str) -> list[str]:
-    return re.split(r"^(?=[^\s)\"'])", text_of(file), flags=re.MULTILINE)
-
-
 def entry(file: str, name: str) -> Piece | None:
     """Return the entry of an operator in one of the yaml files. ``name`` is without ``aten::``."""
-    start = _entries(file).get(name)
+    text = text_of(file)
+    heads = (f"\n- func: {name}(", f"\n- name: {name}(")
+    start = next((at + 1 for head in heads if (at := text.find(head)) >= 0), None)
     return None if start is None else _piece(file, start, re.compile(r"^\S", re.MULTILINE))
-
-
-@cache
-def _entries(file: str) -> dict[str, int]:
-    """Return the position where the entry of each operator begins."""
-    heads = re.finditer(r"^- (?:func|name): ([^(]+)\(", text_of(file), re.MULTILINE)
-    return {head[1]: head.start() for head in reversed(list(heads))}
 
 
 def _piece(file: str, start: int, stop: re.Pattern[str]) -> Piece:
@@ -132,12 +127,7 @@ def _piece(file: str, start: int, stop: re.Pattern[str]) -> Piece:
 
 def line_at(file: str, offset: int) -> int:
     """Return the line number of the character at an offset, from 1."""
-    return bisect_left(_line_ends(file), offset) + 1
-
-
-@cache
-def _line_ends(file: str) -> list[int]:
-    return [end.start() for end in re.finditer("\n", text_of(file))]
+    return text_of(file).count("\n", 0, offset) + 1
 
 
 def names(file: str) -> Iterator[str]:
@@ -162,31 +152,42 @@ def dispatched_to(piece: Piece) -> dict[str, str]:
 def delegating() -> dict[str, list[str]]:
     """Return, for each structured operator, those that share its meta and impl, in the order of the yaml file."""
     shared: dict[str, list[str]] = {}
-    for name in names(FUNCTIONS):
-        own = entry(FUNCTIONS, name)
-        if own is not None and (delegate := entry_field(own, "structured_delegate")):
-            shared.setdefault(delegate, []).append(name)
+    for part in text_of(FUNCTIONS).split("\n- func: ")[1:]:
+        _, has_delegate, after = part.partition("\n  structured_delegate: ")
+        if has_delegate:
+            shared.setdefault(after.partition("\n")[0].strip(), []).append(part.partition("(")[0])
     return shared
 
 
 @cache
 def operators() -> dict[str, str]:
     """Return the operator (``add.Tensor``) for each class name in ``generated/operators`` (``add_Tensor``)."""
-    return {name: schema.partition("(")[0].removeprefix("aten::") for name, schema in SCHEMAS.items()}
+    return {name: schema.partition("(")[0].removeprefix("aten::") for name, schema in _schemas().items()}
+
+
+def _schemas() -> dict[str, str]:
+    from dispatchviz.core.generated.register_schema import SCHEMAS  # a large file, which ``why OP KEY`` does not need
+
+    return SCHEMAS
 
 
 def operator_class(name: str) -> Piece | None:
     """Return the class of an operator (``add_Tensor``) as it runs, with its line in the stub, or None."""
-    if name not in SCHEMAS:
+    if (schema := _schemas().get(name)) is None:
         return None
-    lines = (row for line in class_text(parse_schema(SCHEMAS[name])).splitlines() for row in broken(line))
+    from dispatchviz.core.codegen.pages import broken
+    from dispatchviz.core.schema.python_signature import class_text
+    from dispatchviz.core.schema.schema_parser import parse_schema
+
+    lines = (row for line in class_text(parse_schema(schema)).splitlines() for row in broken(line))
     return Piece(STUB, line_at(STUB, text_of(STUB).index(f"\ndef {name}(") + 1), "\n".join(lines))
 
 
 @cache
 def formula_modules() -> tuple[str, ...]:
     """Return the files with the handwritten functions that formulas call."""
-    return tuple(f"autograd/formulas/{path.name}" for path in sorted((CORE / "autograd" / "formulas").glob("*.py")))
+    files = sorted(os.listdir(os.path.join(CORE, "autograd/formulas")))
+    return tuple(f"autograd/formulas/{name}" for name in files if name.endswith(".py"))
 
 
 def formula_function(name: str) -> Piece | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.schema.python_signature import class_name
@@ -17,6 +17,7 @@ from dispatchviz.explain.codegen.definitions import (
     Piece,
     definition,
     definitions,
+    kernel_in,
     line_at,
     mentioning,
     operator_class,
@@ -128,8 +129,8 @@ def _defined(piece: Piece) -> str:
 
 def kernel_under(key: DispatchKey, name: str) -> Piece | None:
     """Return the kernel that is generated for an operator and a key."""
-    found = ((file, table(file).get(name)) for file in TABLES[key])
-    return next((definition(file, kernel) for file, kernel in found if kernel is not None), None)
+    found = (kernel_in(file, name) for file in TABLES[key])
+    return next((kernel for kernel in found if kernel is not None), None)
 
 
 def _kernels(op: OperatorEntry, name: str) -> Iterator[Function]:
@@ -141,12 +142,21 @@ def _kernels(op: OperatorEntry, name: str) -> Iterator[Function]:
 
 def _manual(key: DispatchKey, name: str) -> Piece | None:
     """Return a handwritten kernel, which takes precedence over a generated one."""
-    for file in MANUAL if key in MANUAL_TABLES else ():
-        kernels = definition(file, MANUAL_TABLES[key])
-        row = re.search(rf'"{re.escape(name)}": (\w+)', kernels.text) if kernels else None
-        if row is not None:
-            return definition(file, row[1])
-    return None
+    row = _manual_rows(key).get(name)
+    return None if row is None else definition(*row)
+
+
+@cache
+def _manual_rows(key: DispatchKey) -> dict[str, tuple[str, str]]:
+    """Return the operators with a handwritten kernel for a key, each with the file and the name of the kernel."""
+    tables = [(file, definition(file, MANUAL_TABLES[key])) for file in MANUAL if key in MANUAL_TABLES]
+    rows = ((file, row) for file, found in tables if found for row in re.findall(r'"([\w.]+)": (\w+)', found.text))
+    return {name: (file, kernel) for file, (name, kernel) in rows}
+
+
+def is_manual(name: str) -> bool:
+    """Return whether an operator's autograd kernel is handwritten."""
+    return name in _manual_rows(K.Autograd)
 
 
 def registration(op: OperatorEntry, key: DispatchKey) -> tuple[str, str, str]:
@@ -173,9 +183,14 @@ def operator_of_node(text: str) -> str:
     node = text.strip().rpartition("::")[2]
     if not re.fullmatch(r"\w+Backward\d+", node):
         return ""
+    return next((f"aten::{name}" for name in operators_making(node)), "")
+
+
+def operators_making(node: str) -> Iterator[str]:
+    """Yield the operators, without ``aten::``, whose generated autograd kernels make a Node."""
     (file,) = TABLES[K.Autograd]
     kernels = {_defined(piece) for piece in definitions(file, f"nodes.{node}()")}
-    return next((f"aten::{name}" for name, kernel in table(file).items() if kernel in kernels), "")
+    yield from (name for name, kernel in table(file).items() if kernel in kernels)
 
 
 def _nodes(name: str) -> Iterator[Function]:

@@ -1,21 +1,27 @@
 """The output of torchgen for the operators of the examples, shipped with the package for machines without torch.
 
-``python -m scripts.torchgen_texts`` writes the file, a JSON list with one item per line: first the structure, then each
-text once. A look-up parses the first line and the texts that it needs. The texts are PyTorch's, under its license
-(``kept/LICENSE``).
+``python -m scripts.torchgen_texts`` writes the file. It has one JSON value per line: first a header, then a line for
+each operator, then each text once. A line names others by their number. Lines are compressed in blocks, so that a
+look-up reads those that it needs and no others. The texts are PyTorch's, under its license (``kept/LICENSE``).
 """
 
 from __future__ import annotations
 
 import json
+import os
+import zlib
 from functools import cache
-from pathlib import Path
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from dispatchviz.explain.codegen.torchgen_texts import DERIVATIVES, NATIVE_FUNCTIONS, Real, RealEntry, RealPiece
 
-FOLDER = Path(__file__).parent / "kept"
-FILE = FOLDER / "torchgen_texts.json.gz"
+FILE = os.path.join(os.path.dirname(__file__), "kept", "torchgen_texts.blocks")
+
+BLOCK = 64
+"""The number of lines in a block. With half of it the file would be a sixth larger, with twice of it a look-up would
+take twice as long.
+"""
 
 
 class Everything(NamedTuple):
@@ -31,21 +37,38 @@ class Everything(NamedTuple):
     """The number of lines in those files."""
 
 
-@cache
-def _lines() -> list[bytes]:
-    import gzip
+def packed(lines: list[str]) -> bytes:
+    """Return the content of the file: the sizes of the blocks on the first line, then the blocks."""
+    blocks = [zlib.compress("\n".join(lines[at : at + BLOCK]).encode(), 9) for at in range(0, len(lines), BLOCK)]
+    return " ".join(str(len(block)) for block in blocks).encode() + b"\n" + b"".join(blocks)
 
-    return gzip.decompress(FILE.read_bytes()).splitlines()
+
+def unpacked() -> list[str]:
+    """Return all lines of the file."""
+    return [line.decode() for block in range(len(_blocks())) for line in _block(block)]
+
+
+@cache
+def _blocks() -> list[bytes]:
+    with open(FILE, "rb") as file:
+        sizes, _, data = file.read().partition(b"\n")
+    ends = [*accumulate(map(int, sizes.split()), initial=0)]
+    return [data[start:end] for start, end in pairwise(ends)]
+
+
+@cache
+def _block(number: int) -> list[bytes]:
+    return zlib.decompress(_blocks()[number]).split(b"\n")
+
+
+def _value(line: int) -> Any:
+    return json.loads(_block(line // BLOCK)[line % BLOCK])
 
 
 @cache
 def _header() -> dict[str, Any]:
-    header: dict[str, Any] = json.loads(_item(1))
+    header: dict[str, Any] = _value(0)
     return header
-
-
-def _item(line: int) -> bytes:
-    return _lines()[line].rstrip(b",")
 
 
 def release() -> str:
@@ -67,16 +90,15 @@ def kept_operators() -> list[str]:
 def kept(name: str) -> Real | None:
     """Return the texts of an operator (without ``aten::``), or None if they are not stored."""
     header = _header()
-    found = header["operators"].get(name)
-    if found is None:
+    if name not in header["operators"]:
         return None
-    texts = [json.loads(_item(2 + number)) for number in found["pieces"]]
+    found = _value(1 + header["operators"].index(name))
     return Real(
         version=header["pytorch"],
         entries=tuple(
-            RealEntry(role, NATIVE_FUNCTIONS if of == "functions" else DERIVATIVES, line, header["entries"][text])
+            RealEntry(role, NATIVE_FUNCTIONS if of == "functions" else DERIVATIVES, line, _value(text))
             for role, of, line, text in found["entries"]
         ),
-        pieces=tuple(RealPiece(header["files"][file], text) for file, text in texts),
+        pieces=tuple(RealPiece(*_value(text)) for text in found["pieces"]),
         group=tuple(found["group"]),
     )

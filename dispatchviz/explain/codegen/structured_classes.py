@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.pytorch_registrations import pytorch_registrations
@@ -62,8 +62,7 @@ out= variant and so no resize_out.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """A member function or a field of a class."""
 
     name: str
@@ -71,8 +70,7 @@ class Member:
     overrides: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class StructuredClass:
+class StructuredClass(NamedTuple):
     """A class derived from ``base``."""
 
     name: str
@@ -87,8 +85,7 @@ class StructuredClass:
     """One of ``FORMS``; empty for a class without objects."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapper:
+class Wrapper(NamedTuple):
     """The kernel that is registered for one of the three operators and a key."""
 
     name: str
@@ -104,8 +101,7 @@ class Wrapper:
     """The statements after that."""
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(NamedTuple):
     """The operators that share a meta function, with their classes and wrappers."""
 
     meta: str

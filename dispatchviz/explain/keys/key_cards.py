@@ -5,7 +5,7 @@ it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dispatchviz.core.keys.key_set import AUTOGRAD_KEY, BACKENDS_OF_AUTOGRAD, members
 from dispatchviz.core.keys.keys import ALIAS_MEMBERS, ALIASES, CELL, RUNTIME_KEYS, DispatchKey, parse_dispatch_key
@@ -14,7 +14,8 @@ from dispatchviz.core.table.registry import Registry
 from dispatchviz.explain.keys.key_order import ALIAS_TEXTS
 from dispatchviz.explain.keys.key_text import grouped_keys_text, is_autograd, is_backend, purpose, shown
 from dispatchviz.explain.keys.named_key_sets import backend_of, tensor_set
-from dispatchviz.explain.sentences.sentence_claims import (
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.sentences.table_claims import (
     AliasKeys,
     BackendKeys,
     FallbackIs,
@@ -22,14 +23,12 @@ from dispatchviz.explain.sentences.sentence_claims import (
     OperatorsServed,
     Unparsable,
 )
-from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.foundation.english import capital, counted, listed
 
 K = DispatchKey
 
 
-@dataclass(frozen=True, slots=True)
-class KeyCard:
+class KeyCard(NamedTuple):
     """The content of ``keys KEY``."""
 
     name: str

@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 PREFIXES = ("Quantized", "SparseCsr", "Sparse", "NestedTensor", "Mkldnn", "Complex", "Autograd", "Autocast")
 """The prefixes of key names that end in the name of their backend."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """The meaning of the bits of a set in some releases."""
 
     releases: tuple[str, ...]
@@ -120,7 +119,8 @@ def _device(name: str) -> str:
 @functools.cache
 def layouts() -> tuple[Layout, ...]:
     """Every layout, oldest first. The last is that of the release whose rules apply here."""
-    entries = json.loads((Path(__file__).parent / "key_layouts.json").read_text())["layouts"]
+    with open(os.path.join(os.path.dirname(__file__), "key_layouts.json"), encoding="utf-8") as file:
+        entries = json.load(file)["layouts"]
     return tuple(
         Layout(
             tuple(entry["releases"]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dispatchviz.core.keys.keys import (
     ALIAS_MEMBERS,
@@ -17,8 +17,7 @@ from dispatchviz.core.keys.keys import (
 from dispatchviz.explain.keys.key_text import backend_name, purpose
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRow:
+class KeyRow(NamedTuple):
     """A functionality, in the order of priority."""
 
     name: str

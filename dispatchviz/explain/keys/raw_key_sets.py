@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dispatchviz.core.keys.key_set import highest, highest_functionality, members, table_index
 from dispatchviz.core.keys.keys import BACKEND_MASK, CUSTOMIZABLE, RUNTIME_KEYS
@@ -16,8 +16,7 @@ from dispatchviz.foundation.errors import DispatchvizError
 WORD = (1 << 64) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Bit:
+class Bit(NamedTuple):
     """A bit of a set."""
 
     bit: int
@@ -26,8 +25,7 @@ class Bit:
     """``backend`` or ``functionality``; ``key`` if every key had its own bit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """The meaning of a number in the layout of some releases."""
 
     releases: str
@@ -41,8 +39,7 @@ class Reading:
     """The reason why it is unlikely to be a set of that release; empty if it can be one."""
 
 
-@dataclass(frozen=True, slots=True)
-class RawSetCard:
+class RawSetCard(NamedTuple):
     """The card of a raw set."""
 
     raw: int

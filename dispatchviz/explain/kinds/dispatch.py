@@ -24,8 +24,9 @@ from dispatchviz.explain.locations.pytorch_locations import (
     entry_point,
 )
 from dispatchviz.explain.sentences import functorch_sentences, kernel_sentences
-from dispatchviz.explain.sentences.sentence_claims import CellHolds, NamedSet, RequiresGrad, TensorKeys
+from dispatchviz.explain.sentences.sentence_claims import RequiresGrad, TensorKeys
 from dispatchviz.explain.sentences.statement import Statement, Statements
+from dispatchviz.explain.sentences.table_claims import CellHolds, NamedSet
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import arguments, around, caller, kernel_before, key_of_kernel
 from dispatchviz.explain.trace_index.recorded_engine import is_live, is_unseen

@@ -10,8 +10,9 @@ from dispatchviz.explain.locations.pytorch_locations import (
     DISPATCHER,
     ENTRY,
 )
-from dispatchviz.explain.sentences.sentence_claims import FilledCells, SchemaOf
+from dispatchviz.explain.sentences.sentence_claims import SchemaOf
 from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.sentences.table_claims import FilledCells
 from dispatchviz.foundation.english import counted, listed
 
 _REGISTERING = "from the registrations before and after a call of torch.library"

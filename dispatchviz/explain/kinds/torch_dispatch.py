@@ -8,8 +8,8 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.cells.pytorch_tables import cell_of, pytorch
 from dispatchviz.explain.kinds.kind import WIDTH, Kind, Known, Rule
-from dispatchviz.explain.sentences.sentence_claims import CellHolds
 from dispatchviz.explain.sentences.statement import Statement, Statements
+from dispatchviz.explain.sentences.table_claims import CellHolds
 from dispatchviz.explain.trace_index.display_names import tensor_names
 from dispatchviz.explain.trace_index.enclosing_steps import around
 from dispatchviz.explain.trace_index.trace_index import index, latest

@@ -7,11 +7,9 @@ the impl functions of the CPU. A CPU build has no functions of CUDA, so those ar
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cache
-from pathlib import Path
-
-_FILE = Path(__file__).parent / "native_files.txt"
 
 _GENERATED = re.compile(r"structured_ufunc_(\w+)_(CPU|CUDA)::impl")
 """The impl functions that torchgen writes (``torchgen/dest/ufunc.py``)."""
@@ -63,9 +61,15 @@ FALLBACKS = {
 """The kernels that are defined in another file than the one that registers them."""
 
 
+def _lines(file: str) -> list[str]:
+    """Return the lines of a file beside this one."""
+    with open(os.path.join(os.path.dirname(__file__), file), encoding="utf-8") as lines:
+        return lines.read().splitlines()
+
+
 @cache
 def _known() -> dict[str, str]:
-    lines = _FILE.read_text(encoding="utf-8").splitlines()
+    lines = _lines("native_files.txt")
     found = {name: path for path, _, names in (line.partition(": ") for line in lines) for name in names.split()}
     cuda = {f"structured_{name}::impl": file for file, names in _CUDA.items() for name in names.split()}
     return found | {name: f"aten/src/ATen/native/cuda/{file}" for name, file in cuda.items()}
@@ -89,12 +93,9 @@ def kernel_file(kernel: str, registered: str) -> str:
     return FALLBACKS.get(kernel, registered)
 
 
-_CALLS_FILE = Path(__file__).parent / "native_calls.txt"
-
-
 @cache
 def _calls() -> dict[str, tuple[str, ...]]:
-    lines = _CALLS_FILE.read_text(encoding="utf-8").splitlines()
+    lines = _lines("native_calls.txt")
     return {name: tuple(called.split()) for name, _, called in (line.partition(": ") for line in lines)}
 
 

@@ -12,8 +12,8 @@ from dispatchviz.explain.keys.key_names import recorded_key
 from dispatchviz.explain.keys.key_text import is_autograd, is_backend
 from dispatchviz.explain.keys.own_numbers import own_shown
 from dispatchviz.explain.sentences import functorch_sentences
-from dispatchviz.explain.sentences.sentence_claims import AutogradKernel
 from dispatchviz.explain.sentences.statement import Statement, Statements
+from dispatchviz.explain.sentences.table_claims import AutogradKernel
 from dispatchviz.explain.trace_index.display_names import plain_node, tensor_name, tensor_names
 from dispatchviz.explain.trace_index.enclosing_steps import arguments, around, within
 from dispatchviz.foundation.english import listed

@@ -8,9 +8,10 @@ about each of them, over many programs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-from dispatchviz.explain.sentences.sentence_claims import Claim
+if TYPE_CHECKING:
+    from dispatchviz.explain.sentences.sentence_claims import Claim
 
 Part = Literal["", "why", "PyTorch says", "try"]
 """The parts of a diagnosis; empty in other sentences."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from dispatchviz.explain.calls.kernel_frames import STUBS
 from dispatchviz.explain.codegen.class_tree import class_branches
 from dispatchviz.explain.codegen.structured_classes import DEFAULT, HELPERS, OUTPUTS, PROXY, Family, Wrapper
 from dispatchviz.explain.locations.native_files import native_calls
@@ -86,6 +85,8 @@ NO_STUB = "{impl} calls no stub itself."
 
 def _loop(family: Family, console: Console) -> Iterator[str]:
     """Yield the calls of the CPU's impl function."""
+    from dispatchviz.explain.calls.kernel_frames import STUBS  # it loads all kinds of events, which the tree needs not
+
     impl = family.impls.get("CPU", "")
     if not impl:
         return

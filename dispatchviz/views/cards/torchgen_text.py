@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
@@ -118,6 +117,8 @@ def texts_in(real: Real, operator: str, name: str) -> list[tuple[str, str]]:
     files = [file for _, of in in_order(real.files()) for file in of]
     found = named(files, name)
     if not found:
+        import difflib
+
         there = [file.rpartition("/")[2] for file in files]
         close = difflib.get_close_matches(name, there, 1) or [file for file in there if name in file]
         meant = f", did you mean {close[0]}?" if close else "."
