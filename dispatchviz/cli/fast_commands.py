@@ -74,12 +74,7 @@ def run_fast(arguments: Sequence[str]) -> int | None:
     if names_program(arguments):
         return None
     values = read(module.OPTIONS, module.ARGUMENTS, arguments[1:])
-    if values is None:
-        return None
-    from dispatchviz.foundation.garbage_collection import collector_waits  # loads contextlib, which --help needs not
-
-    with collector_waits():
-        return int(module.run(**values))
+    return None if values is None else int(module.run(**values))
 
 
 def names_program(arguments: Sequence[str]) -> bool:

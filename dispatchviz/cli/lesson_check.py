@@ -21,7 +21,7 @@ from dispatchviz.core.record import events
 from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.foundation.english import counted
 from dispatchviz.foundation.shipped_examples import script_of
-from dispatchviz.foundation.terminal_output import dropped
+from dispatchviz.foundation.terminal_output import Dropped
 from dispatchviz.lessons.asked.own_questions import Asked, own_questions
 from dispatchviz.lessons.lesson_file import Lesson, read_draft
 from dispatchviz.lessons.mine.goals import goal_problems, reached
@@ -44,7 +44,7 @@ def checked(path: Path, engine: EngineName = "model") -> tuple[list[str], bool]:
     lesson = read_draft(path)
     with ExitStack() as stack:
         with suppress(OSError):  # standard error is closed
-            stack.enter_context(dropped(STANDARD_ERROR))  # C++ prints warnings there
+            stack.enter_context(Dropped(STANDARD_ERROR))  # C++ prints warnings there
         found = list(problems(lesson, engine))
     rows = placed(path, found)
     if not all(problem.is_limit for problem in found):

@@ -105,21 +105,26 @@ def complain(text: str) -> None:
 
 def _drop_written(stream: TextIO) -> None:
     """Empty the buffer of a stream whose file accepts no data, since Python would otherwise exit with status 120."""
-    with dropped(stream.fileno()):
+    with Dropped(stream.fileno()):
         stream.flush()
 
 
-@contextlib.contextmanager
-def dropped(file: int) -> Iterator[None]:
-    """Drop what is written to a file descriptor, also by C++. Raise OSError if it is closed."""
-    kept, nowhere = os.dup(file), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, file)
-        yield
-    finally:
-        os.dup2(kept, file)
-        os.close(kept)
+class Dropped:
+    """A block in which everything that is written to a file descriptor is dropped, also by C++. Entering it raises
+    OSError if the descriptor is closed. It is a class because ``--help`` should not import contextlib.
+    """
+
+    def __init__(self, file: int) -> None:
+        self._file = file
+
+    def __enter__(self) -> None:
+        self._kept, nowhere = os.dup(self._file), os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._file)
         os.close(nowhere)
+
+    def __exit__(self, *error: object) -> None:
+        os.dup2(self._kept, self._file)
+        os.close(self._kept)
 
 
 def complain_at_once(text: str) -> None:

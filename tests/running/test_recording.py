@@ -146,7 +146,11 @@ def test_installed_packages_are_no_code_of_the_users(folder: str) -> None:
 
 def test_code_from_a_string_that_records_itself_is_recorded_without_lines() -> None:
     names: dict[str, Any] = {}
-    exec("import dispatchviz\nfrom dispatchviz import torch\nwith dispatchviz.record() as trace:\n    torch.ones(2).exp()\n", names)
+    exec(
+        "import dispatchviz\nfrom dispatchviz import torch\n"
+        "with dispatchviz.record() as trace:\n    torch.ones(2).exp()\n",
+        names,
+    )
     trace = names["trace"]
     assert not trace.notice
     assert "aten::exp" in {event.operator for event in trace if isinstance(event, Dispatched)}
