@@ -13,13 +13,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from dispatchviz.cli import diff_screen
 from dispatchviz.cli.check_json import check_json
-from dispatchviz.cli.checked_run import CheckedRequest, snapshot_beside
+from dispatchviz.cli.checked_request import CheckedRequest, snapshot_beside
 from dispatchviz.cli.input_source import trace_in
 from dispatchviz.cli.lookup import print_json
 from dispatchviz.core.record import events as ev
@@ -41,18 +40,20 @@ from dispatchviz.foundation.child_processes import ended_together, running
 from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal
 from dispatchviz.foundation.shipped_examples import alternatives, located
 from dispatchviz.outputs.trace_files import save_trace
+from dispatchviz.running.engine_choice.requested_engine import EngineName
 from dispatchviz.running.process.progress import doing
 from dispatchviz.running.program_source import STANDARD_INPUT, Code, Module, Script, name_of, typed
-from dispatchviz.running.recording import EngineName
 from dispatchviz.trace import Trace
-from dispatchviz.tui.comparison.two_runs import Side, TwoRuns
 from dispatchviz.tui.terminal.support import can_run
 from dispatchviz.views.cards.check_text import check_lines, same_until
 from dispatchviz.views.text.console import terminal
 
+if TYPE_CHECKING:
+    from dispatchviz.tui.comparison.two_runs import Side
+
 DIFFERENT = 1
 """The exit status if PyTorch did something else; ``diff`` uses the same."""
-RUNNER = "dispatchviz.cli.checked_run"
+RUNNER = "dispatchviz.cli.checked_child"
 """The module that both processes run."""
 ALIKE = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
 """Environment variables that the user can override: a set has the same order in both runs, and PyTorch's kernels run on
@@ -226,6 +227,9 @@ def _remark(found: Checked) -> str:
 
 def _open(found: Checked, words: Sequence[str]) -> None:
     """Open both runs side by side; ``words`` follow ``dispatchviz`` in the command that repeats the check."""
+    from dispatchviz.cli import diff_screen
+    from dispatchviz.tui.comparison.two_runs import TwoRuns
+
     comparison = found.comparison
     model = _side("the model", Run(comparison.first, PHRASES[0]), found.model)
     torch = _side(f"PyTorch {found.torch.header.pytorch}", Run(comparison.second, PHRASES[1]), found.torch)
@@ -236,5 +240,7 @@ def _side(title: str, run: Run, whole: trace_file.Trace) -> Side:
     """Return one side of the screen. The comparison sees only the steps that both engines have; the stepper opens
     all.
     """
+    from dispatchviz.tui.comparison.two_runs import Side
+
     assert isinstance(run.trace, SeenByBoth)
     return Side(title, run, whole=whole, steps=run.trace.steps)

@@ -10,11 +10,11 @@ import os
 import random
 import sys
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 import numpy
 
+from dispatchviz.cli.checked_request import CheckedRequest, snapshot_beside
 from dispatchviz.cli.script_run import run_script
 from dispatchviz.core.native.random.generator import DEFAULT_SEED
 from dispatchviz.core.table.pytorch_registrations import pytorch_version
@@ -25,18 +25,6 @@ from dispatchviz.live.installed_torch import installed_torch
 from dispatchviz.running.engine_choice.choice import Choice
 from dispatchviz.running.program_source import script_of
 from dispatchviz.running.recording import EngineName
-
-
-class CheckedRequest(msgspec.Struct, frozen=True):
-    """A request for one of the two runs."""
-
-    engine: EngineName
-    kind: Literal["file", "code", "module"]
-    program: str
-    arguments: tuple[str, ...]
-    cuda: str
-    save: str
-    """The file for the trace."""
 
 
 def main() -> int:
@@ -57,11 +45,6 @@ def main() -> int:
         complain(str(error))
         return error.status
     return 0
-
-
-def snapshot_beside(save: str) -> Path:
-    """Return the file for a snapshot of the installed PyTorch; only a release other than the model's gets one."""
-    return Path(save).with_suffix(".json")
 
 
 def _keep_registrations(path: Path) -> None:

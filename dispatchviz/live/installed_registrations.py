@@ -1,8 +1,8 @@
 """The registrations of an installed PyTorch, as the stock of a registry: operators with their kernels, and fallbacks.
 
-They are read from PyTorch's own dumps (``_dispatch_dump``), one operator at a time when it is first needed. Code that
-changes cells later must call ``read_all`` before. Registrations of keys that PyTorch 2.13 does not have are left out
-(``unknown_keys``).
+They are read from PyTorch's own dumps (``_dispatch_dump``), one operator at a time when it is first needed, without the
+kernels of a recording. Code that puts those must call ``read_before_ours`` before. Registrations of keys that PyTorch
+2.13 does not have are left out (``unknown_keys``).
 
 These kernels have PyTorch's facts and no function. The dumps do not contain the names of kernels. A name comes from the
 functions of the program, or from dispatchviz's knowledge of PyTorch 2.13 if operator, key and file agree. Otherwise it
@@ -27,6 +27,7 @@ from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.table.pytorch_registrations import pytorch_fallbacks, pytorch_registrations
 from dispatchviz.core.table.registry import Registry
 from dispatchviz.live.installed_torch import installed_torch, release
+from dispatchviz.live.kernel_calls import hands_out_kernels
 from dispatchviz.live.registration import (
     Registration,
     defined_operators,
@@ -38,6 +39,7 @@ from dispatchviz.live.registration import (
     registered_at,
     registrations_in,
     registry_with,
+    without_ours,
 )
 
 _OWNED = re.compile(r"Previous registration of TORCH_LIBRARY was (?P<place>registered at .*); latest")
@@ -76,28 +78,29 @@ first.
 
 
 class InstalledPyTorch:
-    """The operators of the installed PyTorch, as a registry's stock. Raise InstalledTorchError if there is none."""
+    """The operators of the installed PyTorch, as a registry's stock. Raise InstalledTorchError if there is none.
 
-    def __init__(self, of_program: NamesOfProgram = lambda operator, key: ()) -> None:
+    A recording looks operators up by name only. It leaves out the order of overloads, because asking for that takes as
+    long as a hundred calls.
+    """
+
+    def __init__(self, of_program: NamesOfProgram = lambda operator, key: (), in_order: bool = True) -> None:
         self.torch = installed_torch()
         self._of_program = of_program
+        self._is_in_order = in_order
         self._dispatcher: Any = self.torch._C
         self._dumps: dict[str, str] = {}
         self._registry: Registry | None = None
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
-    def read_all(self) -> None:
-        """Read all registrations and fallbacks as they are now. Later changes are not seen, except for operators that
-        ``forget`` names.
+    def read_before_ours(self) -> None:
+        """Read what must be read before any cell has a kernel of ours: the fallbacks, and all operators if the release
+        does not say which kernels are ours.
         """
-        self._dumps = {name: self._dispatcher._dispatch_dump(name) for name in self.names()}
         assert self.registered_fallbacks
-
-    @property
-    def dumps(self) -> Mapping[str, str]:
-        """The dumps of the operators that were read."""
-        return self._dumps
+        if not hands_out_kernels(self._dispatcher):
+            self._dumps = {name: self._dispatcher._dispatch_dump(name) for name in self.names()}
 
     def forget(self, name: str) -> None:
         """Forget the registrations of an operator, which may be new. They are read again when they are next needed."""
@@ -117,7 +120,7 @@ class InstalledPyTorch:
     def _dump(self, name: str) -> str:
         found = self._dumps.get(name)
         if found is None:
-            found = self._dumps[name] = self._dispatcher._dispatch_dump(name)
+            found = self._dumps[name] = without_ours(self._dispatcher._dispatch_dump(name))
         return found
 
     def location(self, debug: str) -> str:
@@ -152,7 +155,7 @@ class InstalledPyTorch:
     @cached_property
     def _names(self) -> list[str]:
         found = defined_operators(self._dispatcher)
-        ordered = [name for name in self._in_order(found) if name in found]
+        ordered = [name for name in self._in_order(found) if name in found] if self._is_in_order else []
         return list(dict.fromkeys((*ordered, *sorted(found))))
 
     def _in_order(self, names: Iterable[str]) -> Iterator[str]:

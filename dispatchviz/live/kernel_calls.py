@@ -7,7 +7,6 @@ kernel nor from other threads.
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -15,11 +14,8 @@ from functools import partial
 from threading import active_count
 from typing import Any
 
-from dispatchviz.live.registration import is_in_python_file, place_in, registrations_in
-from dispatchviz.live.shared_facts import SHARED
+from dispatchviz.live.registration import OUR_FILE, is_in_python_file, place_in, registrations_in
 
-_DEBUG = re.compile(r"debug='(.*)'")
-"""The place of registration in the text of a kernel."""
 Call = Callable[..., Any]
 """A function that takes the key set and then the arguments."""
 
@@ -39,7 +35,13 @@ class LiftedKernels:
         self.in_parallel = 0
         """The number of running kernels that call others on threads of OpenMP."""
 
-    def of(self, operator: str, key: str, parsed: Any) -> Call:
+    def of(self, operator: str, key: str, parsed: Any) -> tuple[Call, str]:
+        """Return a function that calls the kernel behind ours in a cell, and no place of registration, because these
+        releases do not say it fast.
+        """
+        return self.caller(operator, key, parsed), ""
+
+    def caller(self, operator: str, key: str, parsed: Any) -> Call:
         """Return a function that calls the kernel behind ours in a cell."""
         redispatch: Call = self._c._dispatch_find_schema_or_throw(*operator.partition(".")[::2]).redispatch_boxed
         by_python = self._by_python_dispatcher(operator, parsed)
@@ -79,7 +81,7 @@ class LiftedKernels:
 
         return call
 
-    def is_python(self, operator: str, key: str, parsed: Any) -> bool:
+    def is_python(self, operator: str, key: str, place: str) -> bool:
         """Return whether Python registered the newest kernel of a key."""
         rows = (row for row in registrations_in(self._c._dispatch_dump(operator)) if row.key == key)
         newest = next(rows, None)
@@ -87,7 +89,7 @@ class LiftedKernels:
 
     def put(self, operator: str, key: str, step: Call, library: Any) -> None:
         """Put a kernel into the cell by a library of its own."""
-        own = self._c._dispatch_library("FRAGMENT", operator.partition("::")[0], "", __file__, 0)
+        own = self._c._dispatch_library("FRAGMENT", operator.partition("::")[0], "", OUR_FILE, 0)
         own.impl(operator, key, step, True)
         self._put.setdefault(operator, {})[key] = own, step
 
@@ -117,9 +119,6 @@ called by a redispatch.
 """
 
 
-FROM_THE_START = frozenset({"AutogradCPU", "CPU", "ADInplaceOrView"})
-"""The keys of most kernels. No other kernel of ours can change which kernel is computed for them."""
-
 LARGE = 1 << 20
 """The number of elements in the arguments from which on a kernel may take a second."""
 
@@ -135,48 +134,54 @@ class KernelObjects:
     def __init__(self, torch: Any) -> None:
         self._torch, self._c = torch, torch._C
         self._lifted = LiftedKernels(torch)
+        self._kernel = self._c._dispatch_get_computed_kernel_for_dispatch_key
+        self._call_boxed: Call = self._c._SafeKernelFunction.call_boxed.__func__
+        """The method as a plain function, because binding it takes longer than getting the kernel."""
         self._tensors = frozenset((torch.Tensor, torch.nn.Parameter))
+        self._function_modes, self._tracing_state = self._c._len_torch_function_stack, self._c._get_tracing_state
 
     @property
     def in_parallel(self) -> int:
         """The number of running kernels that call others on threads of OpenMP."""
         return self._lifted.in_parallel
 
-    def of(self, operator: str, key: str, parsed: Any) -> Call:
-        """Return a function that calls the kernel that is in a cell now."""
+    def of(self, operator: str, key: str, parsed: Any) -> tuple[Call, str]:
+        """Return a function that calls the kernel that is in a cell now, and the place of its registration."""
+        kernel = self._kernel(operator, parsed)
+        return self._caller(operator, key, parsed, kernel), place_in(repr(kernel).partition("debug='")[2][:-2])
+
+    def _caller(self, operator: str, key: str, parsed: Any, kernel: Any) -> Call:
         if calls_in_parallel(operator, key):
-            return self._lifted.of(operator, key, parsed)
-        keeping: Call = self._kernel(operator, key, parsed).call_boxed
+            return self._lifted.caller(operator, key, parsed)
+        keeping: Call = partial(self._call_boxed, kernel)
         if key != "CPU":
             return keeping
 
+        is_large = self._is_large
+
         def call(keys: Any, *args: Any, **kwargs: Any) -> Any:
-            if self._is_large(args) and self._is_alone():
-                return self._lifted.of(operator, key, parsed)(keys, *args, **kwargs)
+            if is_large(args) and self._is_alone():
+                return self._lifted.caller(operator, key, parsed)(keys, *args, **kwargs)
             return keeping(keys, *args, **kwargs)
 
         return call
 
-    def _kernel(self, operator: str, key: str, parsed: Any) -> Any:
-        read = partial(self._c._dispatch_get_computed_kernel_for_dispatch_key, operator, parsed)
-        return SHARED.get(operator, ("kernel", key), read) if key in FROM_THE_START else read()
-
     def _is_large(self, args: tuple[Any, ...]) -> bool:
-        tensors = [value for value in args if type(value) in self._tensors]
-        c = self._c  # a function mode and ``torch.jit.trace`` would see these calls
-        if not tensors or c._len_torch_function_stack() or c._get_tracing_state() is not None:
+        if self._function_modes() or self._tracing_state() is not None:  # they would see the calls of ``numel``
             return False
-        return bool(sum(one.numel() for one in tensors) >= LARGE)
+        elements, tensors = 0, self._tensors
+        for value in args:
+            if type(value) in tensors:
+                elements += value.numel()
+        return elements >= LARGE
 
     def _is_alone(self) -> bool:
         """Return whether no other thread may be about to call our kernel that is lifted."""
         return not self.in_parallel and active_count() == 1 and not self._torch.cuda.is_initialized()
 
-    def is_python(self, operator: str, key: str, parsed: Any) -> bool:
-        """Return whether Python registered the kernel that is in a cell now."""
-        kernel = self._c._dispatch_get_computed_kernel_for_dispatch_key(operator, parsed)
-        found = _DEBUG.search(repr(kernel))
-        return found is not None and is_in_python_file(place_in(found[1]))
+    def is_python(self, operator: str, key: str, place: str) -> bool:
+        """Return whether Python registered a kernel, given its place."""
+        return is_in_python_file(place)
 
     def put(self, operator: str, key: str, step: Call, library: Any) -> None:
         """Put a kernel into the cell until its library is deleted or the kernel is lifted."""

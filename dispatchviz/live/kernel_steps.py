@@ -1,13 +1,14 @@
 """Our kernels, which notify the recorder and then call the original kernel.
 
-There are thousands of kernels, so they share the variables that ``steps`` binds (the garbage collector looks at each
-variable). Each runs often, so ``SafetyNet`` is inlined, and so are the two most common notes. With these in methods of
+There are thousands of kernels, so they share one function (the garbage collector looks at each object). It runs
+often, so ``SafetyNet`` is inlined, and so are the two most common notes. With these in methods of
 the recorder, 1,000 recorded adds and their backward took a tenth longer (73 ms instead of 66, ``benchmarks/live.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.seam import recorder
@@ -29,57 +30,55 @@ def steps(watch: LiveRecorder) -> MakeStep:
     called, returned, failed, falls = watch._kernel_called, watch._kernel_returned, watch.kernel_failed, watch._failed
     not_begun, end, raw, grad_mode = watch._call_failed, type(watch)._kernel_returned, watch._raw, watch._grad_mode
 
-    def make(cell: WatchedCell, call: Step) -> Step:
-        def step(*args: Any, **kwargs: Any) -> Any:  # the key set comes first, so all are passed on unchanged
-            given = args
-            for value in args:
-                if type(value) in KINDS:
+    def step(cell: WatchedCell, call: Step, /, *args: Any, **kwargs: Any) -> Any:  # the key set comes first
+        given = args  # all are passed on unchanged
+        for value in args:
+            if type(value) in KINDS:
+                if cell.operator.is_given_number(args):
                     given, onward = with_tensors(cell, args, kwargs)
                     if onward is not None:
                         return onward(*given, **kwargs)
                     args = args if cell.is_python else given
-                    break
-            recorded = recorder.listening is watch and (thread := threads.state).watched
-            before = thread.inside if recorded else None
-            try:
-                if recorded:
-                    try:
-                        if (
-                            before is not None
-                            and (around := before[0]).redispatches is cell.operator
-                            and around is not cell
-                            and not around.calls_again
-                            and not (around.is_python and raw(args[0]) & ~before[3])  # it calls it with other tensors
-                        ):
-                            own, local = raw(args[0]), thread.sets
-                            watch.note(("kernel_redispatched", cell, own, local[0], local[1]))
-                            thread.inside = cell, before[1], before, own
-                        else:
-                            called(cell, given, kwargs, thread)
-                    except Exception as fault:
-                        not_begun(fault, before, cell, given, kwargs, thread)
-                result = call(*args, **kwargs)
-                if type(result) in KINDS and cell.operator.one_tensor and not cell.is_python:
-                    result = wrapped(result)
-                if recorded:
-                    try:
-                        if watch.reader is not None:
-                            watch.result_read(cell, args, kwargs, result)
-                        one, inside = known.get(id(result)), thread.inside
-                        if one is None or inside is None or one() is not result or (cell.is_autograd and grad_mode()):
-                            returned(result, thread)
-                        else:
-                            thread.inside = inside[2]
-                            watch.note(("kernel_returned_one", one.number))
-                    except Exception as fault:
-                        falls(fault, end, result, thread)
-                return result
-            except BaseException as error:
-                if recorded:
-                    failed(cell, args, kwargs, thread, before)
-                as_in_pytorch(error, watch.cells)
-                raise
+                break
+        recorded = recorder.listening is watch and (thread := threads.state).watched
+        before = thread.inside if recorded else None
+        try:
+            if recorded:
+                try:
+                    if (
+                        before is not None
+                        and (around := before[0]).redispatches is cell.operator
+                        and around is not cell
+                        and not around.calls_again
+                        and not (around.is_python and raw(args[0]) & ~before[3])  # it calls it with other tensors
+                    ):
+                        own, local = raw(args[0]), thread.sets
+                        watch.note(("kernel_redispatched", cell, own, local[0], local[1]))
+                        thread.inside = cell, before[1], before, own
+                    else:
+                        called(cell, given, kwargs, thread)
+                except Exception as fault:
+                    not_begun(fault, before, cell, given, kwargs, thread)
+            result = call(*args, **kwargs)
+            if type(result) in KINDS and cell.operator.one_tensor and not cell.is_python:
+                result = wrapped(result)
+            if recorded:
+                try:
+                    if watch.reader is not None:
+                        watch.result_read(cell, args, kwargs, result)
+                    one, inside = known.get(id(result)), thread.inside
+                    if one is None or inside is None or one() is not result or (cell.is_autograd and grad_mode()):
+                        returned(result, thread)
+                    else:
+                        thread.inside = inside[2]
+                        watch.note(("kernel_returned_one", one.number))
+                except Exception as fault:
+                    falls(fault, end, result, thread)
+            return result
+        except BaseException as error:
+            if recorded:
+                failed(cell, args, kwargs, thread, before)
+            as_in_pytorch(error, watch.cells)
+            raise
 
-        return step
-
-    return make
+    return lambda cell, call: partial(step, cell, call)

@@ -9,15 +9,14 @@ import re
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.seam.outside_errors import own_errors_suppressed
-from dispatchviz.live import kernel_calls, watched_cells
-from dispatchviz.live.registration import UNKNOWN_FILE
+from dispatchviz.live.registration import OUR_FILE, UNKNOWN_FILE
 from dispatchviz.live.watched_parts import GATE
 
 if TYPE_CHECKING:
     from dispatchviz.live.watched_cells import WatchedCells
 
 _OPERATOR = re.compile(r"Could not run '([^']+)'")
-_FILES = "|".join(map(re.escape, (watched_cells.__file__, kernel_calls.__file__, UNKNOWN_FILE)))
+_FILES = "|".join(map(re.escape, (OUR_FILE, UNKNOWN_FILE)))
 """The file where our kernels are registered, and the text that releases print that do not report the place of Python's
 kernels.
 """

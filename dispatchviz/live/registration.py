@@ -21,6 +21,9 @@ Kind = Literal["unboxed", "sym_unboxed", "boxed", "fallthrough"]
 fallthrough.
 """
 
+OUR_FILE = __file__
+"""The file that PyTorch's texts name for our kernels, with line 0."""
+
 UNKNOWN_FILE = "/dev/null"
 """The place that PyTorch before 2.9 prints for kernels that Python registered."""
 
@@ -29,6 +32,7 @@ _ROW = re.compile(
 )
 _CELL = re.compile(r"(?P<key>\w+): (?P<fallthrough>fallthrough )?(?P<debug>.*) \[(?P<reason>[^\]]*)\]")
 _AT = "registered at "
+_OURS = f"{_AT}{OUR_FILE}:0 "
 _PART = re.compile(r"_\d+(?=\.\w+$)")
 """The number of a part of a generated file."""
 
@@ -93,6 +97,13 @@ def is_in_python_file(place: str) -> bool:
     return line.isdecimal() and not file.endswith(_OF_CPP)
 
 
+def is_generated(place: str) -> bool:
+    """Return whether a place is in a file that torchgen writes. None of its kernels is a fallthrough."""
+    return _GENERATED.search(place) is not None
+
+
+_GENERATED = re.compile(r"(?:build/aten/src/ATen/Register|torch/csrc/autograd/generated/)\w+\.cpp:")
+
 _OF_CPP = (".cpp", ".h", ".cu", ".cuh", ".cc", ".cxx", ".hpp", ".c", ".mm", ".inl")
 
 
@@ -110,6 +121,13 @@ def registrations_in(dump: str) -> Iterator[Registration]:
             yield Registration(
                 row["key"], _kind(row["schema"] != "(none)", row["flags"].split()), place_in(row["debug"])
             )
+
+
+def without_ours(dump: str) -> str:
+    """Return the text of ``_dispatch_dump`` without the rows of our kernels."""
+    if _OURS not in dump:
+        return dump
+    return "".join(line for line in dump.splitlines(keepends=True) if _OURS not in line)
 
 
 def _kind(typed: bool, flags: list[str]) -> Kind:

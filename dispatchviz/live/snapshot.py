@@ -88,7 +88,6 @@ def from_installed(pytorch: InstalledPyTorch) -> Snapshot:
     """Return the snapshot of the installed PyTorch."""
     from dispatchviz.live.installed_torch import accelerator
 
-    pytorch.read_all()
     torch = pytorch.torch
     return Snapshot(
         VERSION,

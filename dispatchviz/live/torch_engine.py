@@ -146,7 +146,7 @@ class TorchEngine:
     @contextmanager
     def _watched(self, watch: LiveRecorder) -> Iterator[None]:
         watch.attach(self.torch)
-        build = InstalledPyTorch(watch.cells.python.names)
+        build = InstalledPyTorch(watch.cells.python.names, in_order=False)
         watch.operators.read(build)
         TENSOR_CLASSES.add(self.torch.Tensor)
         with (

@@ -14,10 +14,9 @@ from typing import Any
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
 from dispatchviz.foundation.garbage_collection import collector_waits
-from dispatchviz.live.kernel_calls import FROM_THE_START, calls_in_parallel, hands_out_kernels, kernel_calls, overriding
+from dispatchviz.live.kernel_calls import calls_in_parallel, hands_out_kernels, kernel_calls, overriding
 from dispatchviz.live.python_kernels import PythonKernels, caller
-from dispatchviz.live.registration import defined_operators
-from dispatchviz.live.shared_facts import SHARED
+from dispatchviz.live.registration import OUR_FILE, defined_operators, is_generated
 
 Step = Callable[..., Any]
 """A kernel. It takes the key set and then the arguments."""
@@ -89,6 +88,8 @@ class WatchedCells:
         self._threads: Callable[[], int] = torch.get_num_threads
         self._make_step = make_step
         self._calls = kernel_calls(torch)
+        self._has = c._dispatch_has_kernel_for_dispatch_key
+        self._has_computed = c._dispatch_has_computed_kernel_for_dispatch_key  # both before ``queries_answered``
         self._autograd = c._dispatch_key_parse("Autograd")
         self._libraries: dict[str, Any] = {}
         """The libraries that keep our kernels in the cells of an operator."""
@@ -97,8 +98,6 @@ class WatchedCells:
         self.waiting = 0
         """Bits of key sets that are not watched yet."""
         self._away = False
-        self._is_beginning = False
-        """True while no kernel of ours is in any cell."""
 
     @property
     def in_parallel(self) -> bool:
@@ -107,9 +106,7 @@ class WatchedCells:
 
     def put(self) -> None:
         """Put our kernels into the cells that most programs reach."""
-        self._is_beginning = True
         self._put_all(self._keys_from_the_start())
-        self._is_beginning = False
         self.waiting = ALL_ON_DEMAND
 
     def _keys_from_the_start(self) -> list[str]:
@@ -162,7 +159,7 @@ class WatchedCells:
         """Put our kernels into the cells of operators whose registrations have changed."""
         cells = [(operator, key) for operator in operators for key in self._keys]
         self._put([(operator, key) for operator, key in cells if self._holds_kernel(operator, key)])
-        self._put_errors(operators)
+        self._put_errors([(one, key) for one in operators for key in self._empty_backends(one)])
 
     def take_out(self) -> None:
         """Take our kernels out of all cells, which get their old contents."""
@@ -204,25 +201,29 @@ class WatchedCells:
             self._put(list(self._cells_of([key])))
 
     def _put_all(self, keys: Iterable[str]) -> None:
-        self._put([*self._cells_of(keys), *_WITHOUT_TENSORS])
-        self._put_errors(name for name in defined_operators(self._c) if name.startswith("aten::"))
+        cells = dict.fromkeys(self._cells_of(keys))
+        self._put([*cells, *_WITHOUT_TENSORS])
+        names = [name for name in defined_operators(self._c) if name.startswith("aten::")]
+        self._put_errors((one, key) for key in self._backends() for one in names if (one, key) not in cells)
 
-    def _put_errors(self, operators: Iterable[str]) -> None:
-        """Put kernels that raise PyTorch's error into the empty cells of a backend.
+    def _put_errors(self, empty: Iterable[tuple[str, str]]) -> None:
+        """Put kernels that raise PyTorch's error into the empty cells of backends.
 
         PyTorch's own error there lists the kernels of the operator, and ours must not be among them
         (``plain_errors.py`` corrects it where one of ours has been called before).
         """
         if self._away:
             return
-        for operator, key in [(one, key) for one in operators for key in self._empty_backends(one)]:
+        for operator, key in empty:
             self._calls.put(operator, key, self._error_of(operator), self._library(operator))
+
+    def _backends(self) -> list[str]:
+        """Return the backends that are watched."""
+        return [key.name for key in OF_BACKENDS if key.name in self._keys]
 
     def _empty_backends(self, operator: str) -> list[str]:
         """Return the watched backends for which an operator has no kernel."""
-        computed = self._c._dispatch_has_computed_kernel_for_dispatch_key
-        keys = (key.name for key in OF_BACKENDS if key.name in self._keys)
-        return [key for key in keys if not computed(operator, key)]
+        return [key for key in self._backends() if not self._has_computed(operator, key)]
 
     def _error_of(self, operator: str) -> Step:
         call = self._c._dispatch_find_schema_or_throw(*operator.partition(".")[::2]).redispatch_boxed
@@ -260,9 +261,15 @@ class WatchedCells:
             self._calls.put(operator, under, step, self._library(operator))
 
     def _step_of(self, operator: str, key: str) -> Step | None:
-        """Return our kernel for a cell; None if the function in the cell is not known."""
+        """Return our kernel for a cell; None for a fallthrough, and if the function in the cell is not known."""
         parsed = self._key(key)
-        call, is_python = self._calls.of(operator, key, parsed), self._is_python(operator, key, parsed)
+        call, place = self._calls.of(operator, key, parsed)
+        is_python = False
+        if not is_generated(place):
+            direct = self._has(operator, key)
+            if self._is_fallthrough(operator, key, direct):
+                return None
+            is_python = direct and self._calls.is_python(operator, key, place)
         if is_python:
             found = self.python.find(operator, key)
             if found is None:
@@ -301,20 +308,13 @@ class WatchedCells:
 
         return meets
 
-    def _is_python(self, operator: str, key: str, parsed: Any) -> bool:
-        """Return whether Python registered the kernel under this key."""
-        if key in FROM_THE_START and SHARED.has(operator):
-            return False  # PyTorch itself registers Python kernels only for rarer keys
-        direct = self._c._dispatch_has_kernel_for_dispatch_key(operator, key)
-        return bool(direct) and self._calls.is_python(operator, key, parsed)
-
     def _key(self, key: str) -> Any:
         return self._keys.get(key) or self._c._dispatch_key_parse(key)
 
     def _library(self, operator: str) -> Any:
         if operator not in self._libraries:
             namespace = operator.partition("::")[0]
-            self._libraries[operator] = self._c._dispatch_library("FRAGMENT", namespace, "", __file__, 0)
+            self._libraries[operator] = self._c._dispatch_library("FRAGMENT", namespace, "", OUR_FILE, 0)
         return self._libraries[operator]
 
     def _cells_of(self, keys: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -322,30 +322,30 @@ class WatchedCells:
         for key in keys:
             if _is_known(self._c, key):
                 self._keys[key] = self._c._dispatch_key_parse(key)
-                found = self._candidates(key, names)
-                yield from ((operator, key) for operator in found if self._watches(operator, key))
+                yield from ((operator, key) for operator in self._holding(key, names))
 
-    def _watches(self, operator: str, key: str) -> bool:
-        if not self._is_beginning:
-            return self._holds_kernel(operator, key)
-        return SHARED.get(operator, ("holds", key), lambda: self._holds_kernel(operator, key))
-
-    def _candidates(self, key: str, names: set[str]) -> Iterable[str]:
-        if key not in _BY_REGISTRATION and key not in ABOVE:
-            return sorted(names)
-        return sorted(names.intersection(self._c._dispatch_get_registrations_for_dispatch_key(ABOVE.get(key, key))))
+    def _holding(self, key: str, names: set[str]) -> list[str]:
+        """Return the operators among ``names`` whose cell of a key holds a kernel, which may be a fallthrough."""
+        if key in _BY_REGISTRATION or key in ABOVE:
+            names = names.intersection(self._c._dispatch_get_registrations_for_dispatch_key(ABOVE.get(key, key)))
+        if key not in _BY_REGISTRATION:
+            names = {name for name in names if self._holds_kernel(name, key)}
+        return sorted(names)
 
     def _holds_kernel(self, operator: str, key: str) -> bool:
-        """Return whether a cell holds a kernel other than a fallthrough."""
-        c = self._c
-        direct = c._dispatch_has_kernel_for_dispatch_key(operator, key)
-        if direct and c._dispatch_kernel_for_dispatch_key_is_fallthrough(operator, self._keys[key]):
-            return False
-        if direct or key in _BY_REGISTRATION:
-            return bool(direct)
-        if key.startswith("Autograd") and c._dispatch_has_kernel_for_dispatch_key(operator, "Autograd"):
-            return not c._dispatch_kernel_for_dispatch_key_is_fallthrough(operator, self._autograd)
-        return bool(c._dispatch_has_computed_kernel_for_dispatch_key(operator, key))
+        """Return whether a cell holds a kernel, which may be a fallthrough."""
+        return bool((self._has if key in _BY_REGISTRATION else self._has_computed)(operator, key))
+
+    def _is_fallthrough(self, operator: str, key: str, direct: bool) -> bool:
+        """Return whether the kernel in a cell is a fallthrough. ``direct`` is True if it is registered under the
+        key itself.
+        """
+        is_fallthrough: Callable[[str, Any], bool] = self._c._dispatch_kernel_for_dispatch_key_is_fallthrough
+        if direct:
+            return is_fallthrough(operator, self._key(key))
+        return (
+            key.startswith("Autograd") and self._has(operator, "Autograd") and is_fallthrough(operator, self._autograd)
+        )
 
 
 LATER_BY_REGISTRATION = (K.FuncTorchVmapMode, K.SparseMeta, K.SparseCsrMeta, K.NestedTensorMeta)

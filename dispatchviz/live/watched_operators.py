@@ -13,7 +13,6 @@ from dispatchviz.core.table.precedence import FALLBACK
 from dispatchviz.core.table.registry import Registry
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.registration import Registration, filled_cells
-from dispatchviz.live.shared_facts import SHARED
 from dispatchviz.live.wrapped_numbers import KINDS
 
 if TYPE_CHECKING:
@@ -83,6 +82,14 @@ class WatchedOperator:
             return None
         place, name = self.generator
         return args[place] if place < len(args) else kwargs.get(name)
+
+    def is_given_number(self, args: tuple[Any, ...]) -> bool:
+        """Return whether a call, given its key set and arguments, has a number where a tensor is expected."""
+        many = len(args)
+        for place in self.numbers:  # noqa: SIM110  a generator would take twice as long
+            if place < many and type(args[place]) in KINDS:
+                return True
+        return False
 
     def with_tensors(self, args: tuple[Any, ...], wrapped: Callable[[complex], Any]) -> tuple[Any, ...]:
         """Return the key set and the arguments, with tensors for numbers where a tensor is expected."""
@@ -172,8 +179,7 @@ class WatchedOperators:
 
     def read(self, build: InstalledPyTorch) -> None:
         """Read all registrations, before any cell is watched."""
-        build.read_all()
-        SHARED.begin(build.dumps, build.registered_fallbacks)
+        build.read_before_ours()
         self._build, self._registry = build, build.registry()
 
     def called(self) -> list[str]:
@@ -189,7 +195,6 @@ class WatchedOperators:
         assert self._build is not None
         self._made.pop(name, None)
         self._build.forget(name)
-        SHARED.forget(name)
 
     def is_defined(self, name: str) -> bool:
         """Return whether an operator with this name exists."""

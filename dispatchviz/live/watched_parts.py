@@ -331,5 +331,5 @@ class WatchedParts(WatchedCells):
         self._keys = keys
         self._made.clear()
 
-    def _candidates(self, key: str, names: set[str]) -> Iterable[str]:
-        return super()._candidates(key, names if self._is_all_in else names & self._in)
+    def _holding(self, key: str, names: set[str]) -> list[str]:
+        return super()._holding(key, names if self._is_all_in else names & self._in)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
+from dispatchviz.live.key_numbers import raw_of
+
 NUMBERS = (bool, int, float, complex)
 FLOAT = 2
 NO_TENSOR: tuple[int, bool, Any] = (-1, False, None)
@@ -31,6 +33,8 @@ class WrappedNumbers(dict[tuple[type, str], Any]):
     def __init__(self, torch: Any, unwatched: Unwatched) -> None:
         super().__init__()
         self._torch, self._unwatched = torch, unwatched
+        self._is_inference, self._key_set = torch.is_inference_mode_enabled, torch._C._dispatch_keys
+        self._raw = raw_of(torch._C)
         self._symbolic = {torch.SymInt: 7777777, torch.SymFloat: float("nan"), torch.SymBool: True}
         KINDS.update(self._symbolic)
         self.texts: dict[int, str] = {}
@@ -59,9 +63,9 @@ class WrappedNumbers(dict[tuple[type, str], Any]):
         """Return the raw key set of the tensor that PyTorch made from the number. Ours is never made in inference mode,
         where PyTorch's has no autograd keys (``inference_numbers.py``).
         """
-        if self._torch.is_inference_mode_enabled():
+        if self._is_inference():
             return self._in_inference_mode
-        return int(self._torch._C._dispatch_keys(tensor).raw_repr())
+        return int(self._raw(self._key_set(tensor)))
 
     @cached_property
     def _in_inference_mode(self) -> int:

@@ -10,12 +10,13 @@ from typing import Any
 import msgspec
 import pytest
 
+import dispatchviz
 from dispatchviz.core.keys.keys import DispatchKey, parse_dispatch_key
 from dispatchviz.core.table.dump import dump_state, dump_table
 from dispatchviz.core.table.pytorch_registrations import pytorch_registry
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.installed_torch import installed_torch, release
-from dispatchviz.live.registration import UNKNOWN_FILE
+from dispatchviz.live.registration import UNKNOWN_FILE, is_generated
 from dispatchviz.live.release_changes import release_changes, snapshot_of_model
 from dispatchviz.live.snapshot import Operator, Snapshot
 from tests.live.snapshots import kernels
@@ -127,7 +128,7 @@ def test_an_operator_is_read_again_when_it_is_forgotten(installed: InstalledPyTo
 def test_registrations_that_were_read_do_not_change(library: Any) -> None:
     library.define("early(Tensor self) -> Tensor")
     read = InstalledPyTorch()
-    read.read_all()
+    assert list(read.registrations("dispatchviz_live::early")) == []
     library.impl("early", lambda x: x, "CPU")
     assert list(read.registrations("dispatchviz_live::early")) == []
     assert list(InstalledPyTorch().registrations("dispatchviz_live::early")) == [DispatchKey.CPU]
@@ -212,3 +213,23 @@ def test_a_schema_that_differs_is_named() -> None:
     other = msgspec.structs.replace(relu, schema="aten::relu(Tensor self, bool fast=False) -> Tensor")
     (sentence,) = said(with_operator(later(), other))
     assert sentence.endswith("its schema differs")
+
+
+@pytest.mark.torch
+def test_registrations_read_during_a_recording_are_those_before() -> None:
+    """Kernels of a recording are in no text that is read meanwhile."""
+    before = InstalledPyTorch()
+    names = ["aten::add.Tensor", "aten::relu", "aten::_nnpack_available", "aten::to_sparse"]
+    expected = {name: list(before.registered(name)) for name in names}
+    with dispatchviz.record(engine="torch"):
+        during = InstalledPyTorch()
+        assert {name: list(during.registered(name)) for name in names} == expected
+
+
+@pytest.mark.torch
+def test_no_kernel_of_a_generated_file_is_a_fallthrough(installed: InstalledPyTorch) -> None:
+    """``is_generated`` saves a question for each table entry."""
+    rows = [row for name in installed.names() for row in installed.registered(name)]
+    generated = [row for row in rows if is_generated(row.place)]
+    assert len(generated) > len(rows) / 2
+    assert {row.kind for row in generated} <= {"unboxed", "sym_unboxed", "boxed"}
