@@ -9,6 +9,7 @@ from pathlib import Path
 from dispatchviz.cli.check_log_table import TRACES, Graded, logs_in
 from dispatchviz.cli.input_source import load
 from dispatchviz.cli.lesson_mine import run_mine
+from dispatchviz.core.record.events import ProgramRaised
 from dispatchviz.core.record.trace_file import TraceError
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.lessons.catalog import lesson_named
@@ -81,7 +82,7 @@ class Grader:
             raise HomeworkError(str(error)) from None
         goals = () if self.lesson is None else _goals(self.lesson, mine, trace)
         marks = tuple(marked(trace, self.expected, self.file)) if self.expected else ()
-        return Graded(log, trace.header.program, marks, goals, _note(goals))
+        return Graded(log, trace.header.program, marks, goals, "; ".join(filter(None, (_raised(trace), _note(goals)))))
 
 
 def graded_by(answers: tuple[str, str] | None, lesson: str | None) -> Grader:
@@ -96,6 +97,15 @@ def _goals(lesson: Lesson, mine: Lesson | None, trace: Trace) -> tuple[Reached, 
     if problems := list(goal_problems(lesson, trace)):
         raise refusal(lesson.path, problems)
     return tuple(reached_in_log(lesson, trace) if mine is None else reached(mine, trace))
+
+
+def _raised(trace: Trace) -> str:
+    """Return the exception that left the program, in one line: ``RuntimeError: ...``; empty if it ended well."""
+    last = trace[len(trace) - 1] if len(trace) else None
+    if not isinstance(last, ProgramRaised):
+        return ""
+    message = next(iter(last.message.splitlines()), "")
+    return f"{last.exception}{message and ': '}{message}"
 
 
 def _note(goals: Sequence[Reached]) -> str:

@@ -34,7 +34,7 @@ class Graded:
     marks: tuple[Mark, ...] = ()
     goals: tuple[Reached, ...] = ()
     note: str = ""
-    """The reason why some goals have no value."""
+    """The exception that left the program, and the reason why some goals have no value."""
     error: str = ""
     """The reason why the log cannot be read."""
 
