@@ -87,7 +87,9 @@ VALUES = [
     ("call mm", 'key("call mm")', "AutogradCPU"),
     ("call mm", '"CPU" in keys("call mm")', "yes"),
     ("error RuntimeError", 'happens("error RuntimeError")', "yes"),
-    ('printed "multiply"', "printed()", "cannot multiply\n"),
+    ('printed "multiply"', "printed()", "cannot multiply"),
+    ('printed "multiply"', "printed() == 'cannot multiply\\n'", "yes"),
+    ('printed "multiply"', "[printed()]", "[cannot multiply]"),
     ("`print(", 'str(error).startswith("self must be a matrix")', "yes"),
 ]
 

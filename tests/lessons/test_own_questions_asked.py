@@ -44,9 +44,7 @@ async def test_stepper_asks_and_replies(size: tuple[int, int], fresh: Guide) -> 
         )
         await reader.press("1", "enter")
         screen = " ".join(" ".join(reader.screen).split())
-        assert (
-            "✗ Your guess: yes: backward computes it. Backward frees it again. The answer is no: only leaves" in screen
-        )
+        assert "✗ Your guess: yes: backward computes it. Backward frees it again. The answer: no: only leaves" in screen
         assert "z is the result of an operator." in screen
         assert reader.sees("Ask z.is_leaf.", "predict: 0 of 1 right")
         assert reader.at == next(iter(fresh.questions))
@@ -64,8 +62,8 @@ async def test_stepper_checks_a_typed_answer(fresh: Guide) -> None:
         assert reader.sees("✓ Right: [7, 7].", "predict: 2 of 2 right")
 
 
-@pytest.mark.parametrize(("keys", "said"), [(["9", "enter"], "✗ Your guess: 9. The answer is [7, 7]."),
-                                            (["q", "escape"], "The answer is [7, 7].")])  # fmt: skip
+@pytest.mark.parametrize(("keys", "said"), [(["9", "enter"], "✗ Your guess: 9. The answer: [7, 7]."),
+                                            (["q", "escape"], "The answer: [7, 7].")])  # fmt: skip
 async def test_wrong_typed_answer_and_a_skip_show_the_right_one(keys: list[str], said: str, fresh: Guide) -> None:
     async with stepper_of(session(fresh)) as reader:
         await reader.press("c", "2", "c", *keys)
