@@ -278,3 +278,10 @@ def test_wrong_use_is_one_clear_error(arguments: list[str], said: str, tmp_path:
     (tmp_path / "bad.py").write_text("x = (\n")
     (tmp_path / "empty.py").write_text("")
     assert said in refused("lesson", "forum", *arguments, cwd=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["mine.dvtrace", "mine.jsonl", "mine.jsonl.gz"])
+def test_saved_trace_is_no_program(name: str, tmp_path: Path) -> None:
+    run_lesson(lesson_named("forum", None)).trace.save(tmp_path / name)
+    said = refused("lesson", "forum", "--mine", name, cwd=tmp_path)
+    assert said == f"dispatchviz: {name} is a saved trace; this needs the program itself, a .py file\n"
