@@ -25,7 +25,7 @@ from dispatchviz.foundation.terminal_output import dropped
 from dispatchviz.lessons.asked.own_questions import Asked, own_questions
 from dispatchviz.lessons.lesson_file import Lesson, read_draft
 from dispatchviz.lessons.mine.goals import goal_problems, reached
-from dispatchviz.lessons.problem import Problem, placed
+from dispatchviz.lessons.problem import Problem, WrongLessonError, placed, refusal
 from dispatchviz.running.engines import engine_named
 from dispatchviz.running.program import Outcome, run
 from dispatchviz.running.recording import EngineName
@@ -52,6 +52,12 @@ def checked(path: Path, engine: EngineName = "model") -> tuple[list[str], bool]:
     questions = sum(passage.asks for passage in lesson.stops)
     stops = counted(len(lesson.stops) - questions, "stop")
     return [f"{lesson.name}: {stops}, {counted(questions, 'question')}, no problems", *rows], True
+
+
+def with_all_problems(error: WrongLessonError) -> WrongLessonError:
+    """Return the error for a lesson that cannot be opened, with the number of all problems that its check prints."""
+    found = [problem for problem in problems(read_draft(error.path)) if not problem.is_limit]
+    return refusal(error.path, error.problems, found)
 
 
 def run_lesson(lesson: Lesson, engine: EngineName = "model") -> Outcome:

@@ -60,6 +60,8 @@ class Wrong(NamedTuple):
     problem: Problem
     begin: int
     """The first line of its passage."""
+    end: int
+    """The last line that was read before it showed: the last line of its passage if a part is missing."""
 
 
 def passages_of(comments: Comments, wrong: list[Wrong]) -> Iterator[Found]:
@@ -83,7 +85,7 @@ class _Reader:
     """A reader of prose, line by line. It has the parts of the passage that has begun."""
 
     def __init__(self, wrong: list[Wrong]) -> None:
-        self._wrong, self._phase, self._hints = wrong, "", 0
+        self._wrong, self._phase, self._hints, self._read = wrong, "", 0, 0
         self.begin(0)
 
     def begin(self, line: int, stop: str = "", asks: bool = False) -> None:
@@ -119,6 +121,7 @@ class _Reader:
                 yield None, "", directive[2]
             elif directive is not None:
                 self.begin(number, directive[2], asks=directive[1] == PREDICT)
+        self._read = number
 
     def passage(self) -> Iterator[Found]:
         """Yield the passage that has begun, unless it is empty."""
@@ -158,7 +161,7 @@ class _Reader:
             self._report(error.line, str(error))
 
     def _report(self, line: int, text: str) -> None:
-        self._wrong.append(Wrong(Problem(line, text), self._line))
+        self._wrong.append(Wrong(Problem(line, text), self._line, max(line, self._read)))
 
     def _working(self, number: int, name: str, value: str) -> None:
         if self._phase in ("", *PHASES) and self._phase not in OWN_WORK:

@@ -403,6 +403,33 @@ def test_lesson_with_wrong_answers_is_refused_with_their_number(tmp_path: Path) 
     assert said.endswith(" (one more problem: dispatchviz lesson check new.py)\n")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "first"),
+    [("# answer: y.is_leaf", "# answer: q", "there is no variable q"), ("# ## Make", "# ## Do", "there is no phase"),
+     ("# because: An", "# note: An", "there is no directive note: ...; did you mean # because: ...?")],
+)  # fmt: skip
+def test_refusal_counts_the_problems_that_only_the_check_finds(old: str, new: str, first: str, tmp_path: Path) -> None:
+    source = NEW.replace(old, new).replace("# goal: y.tolist() ==", "# goal: y.tolist() =")
+    (tmp_path / "new.py").write_text(source.replace('"AutogradCPU"', '"AutogradCUDA"'), "utf-8")
+    assert len(dispatchviz("lesson", "check", "new.py", cwd=tmp_path).out.rstrip().split("new.py, line ")) == 4
+    said = refused("lesson", "new.py", cwd=tmp_path)
+    assert first in said
+    assert said.endswith(" (two more problems: dispatchviz lesson check new.py)\n")
+
+
+@pytest.mark.parametrize("part", [
+    "# answer: y.is_leaf -> yes\n# note: because.\n",
+    "# solution: y.is_leaf\n# because: It is.\n",
+    "# solution: y.is_leaf\n",
+    "# - yes: it is.\n# choice: no\n# answer: y.is_leaf\n",
+])  # fmt: skip
+def test_problem_that_follows_from_a_mistyped_directive_is_left_out(part: str, tmp_path: Path) -> None:
+    source = f"# # A title\nimport torch\ny = torch.ones(2) * 2\n# stop: `y = `\n# ask: A leaf?\n{part}"
+    (tmp_path / "new.py").write_text(f"{source}\n\ndef check(trace): ...\n", "utf-8")
+    [said] = checked(tmp_path / "new.py")[0]
+    assert "there is no directive " in said
+
+
 def test_problem_that_follows_from_the_end_of_the_program_is_no_other_one(tmp_path: Path) -> None:
     source = NEW.replace("y = x * 2", "y = x * None").replace("# stop: y's Node", "# stop: 47")
     ended, *_, wrong = problems(_written(source, tmp_path))
