@@ -24,7 +24,7 @@ from dispatchviz.foundation.shipped_examples import script_of
 from dispatchviz.foundation.terminal_output import dropped
 from dispatchviz.lessons.asked.own_questions import Asked, own_questions
 from dispatchviz.lessons.lesson_file import Lesson, read_draft
-from dispatchviz.lessons.mine.goals import goal_problems, reached
+from dispatchviz.lessons.mine.goals import by_phase, goal_problems, is_done, reached
 from dispatchviz.lessons.problem import Problem, WrongLessonError, placed, refusal
 from dispatchviz.running.engines import engine_named
 from dispatchviz.running.program import Outcome, run
@@ -151,12 +151,15 @@ def _differences(own: Asked, again: Asked) -> Iterator[Problem]:
 
 
 def _goals(lesson: Lesson, trace: Trace) -> Iterator[Problem]:
-    """Yield a problem for each goal that is no expression, or one if the lesson's own program reaches all."""
+    """Yield a problem for each goal that is no expression, or for each phase whose goals the lesson's own program
+    reaches.
+    """
     wrong = list(goal_problems(lesson, trace))
     yield from wrong
-    if lesson.goals and not wrong and all(goal.holds for goal in reached(lesson, trace)):
-        text = "the program of the lesson reaches all goals, so learners have nothing to change"
-        yield Problem(lesson.goals[0].line, text)
+    for phase, group in by_phase(reached(lesson, trace) if lesson.goals and not wrong else []).items():
+        if is_done(group):
+            text = f"the program of the lesson reaches all goals of {phase}, so learners have nothing to change"
+            yield Problem(group[0].goal.line, text)
 
 
 def _names(lesson: Lesson) -> dict[str, Any]:

@@ -18,7 +18,7 @@ OWN_WORK = ("Modify", "Make")
 """The phases in which learners change or write a program. Only they have goals and hints."""
 
 MOST_HINTS = 3
-"""The most hints of a lesson, from a nudge to the answer."""
+"""The most hints of a phase, from a nudge to the answer."""
 
 
 class Goal(NamedTuple):
@@ -26,6 +26,8 @@ class Goal(NamedTuple):
 
     line: int
     text: str
+    phase: str = ""
+    """The phase whose program must reach it: one of ``OWN_WORK``."""
 
 
 @dataclass(frozen=True)
@@ -129,12 +131,12 @@ class _Reader:
         question = self._written()
         if prose or self._stop or self._work:
             asks = self._asks or question is not None
-            goals = tuple(Goal(line, " ".join(text)) for line, name, text in self._work if name == GOAL)
+            goals = tuple(Goal(line, " ".join(text), self._phase) for line, name, text in self._work if name == GOAL)
             hints = tuple(" ".join(text) for _, name, text in self._work if name == HINT)
             yield Passage(self._phase, prose, self._stop, asks, self._line, question, goals, hints), "", ""
 
     def _begin_phase(self, number: int, phase: str) -> None:
-        before, self._phase = self._phase, phase
+        before, self._phase, self._hints = self._phase, phase, 0
         if phase not in PHASES:
             self._report(number, f"there is no phase {phase!r}; the phases are {', '.join(PHASES)}")
         elif before in PHASES and PHASES.index(phase) <= PHASES.index(before):
@@ -169,7 +171,7 @@ class _Reader:
             return
         self._hints += name == HINT
         if self._hints > MOST_HINTS:
-            self._report(number, f"a lesson has at most {MOST_HINTS} hints, and this is one more")
+            self._report(number, f"a phase has at most {MOST_HINTS} hints, and this is one more")
             return
         self._work.append((number, name, [value]))
         self._goes_on = True
