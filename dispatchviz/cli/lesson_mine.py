@@ -24,6 +24,9 @@ GOAL_MISSED = 1
 LONGEST = 240
 """The length of a reason in the report."""
 
+REACHED, MISSED, CHANGED = ("✓", "green"), ("✗", "red"), ("≠", "blue")
+"""The signs of the report, each with its color: of goals and facts that hold, of other goals, of changed facts."""
+
 
 def show_mine(lesson: Lesson, named: Sequence[str], path: Path, hint: int) -> int:
     """Compare a learner's program with the lesson's; return the exit status. ``named`` are the words of the command
@@ -66,10 +69,14 @@ def _report(
     for phase, group in groups.items():
         yield from ("", console.heading(f"Goals of {phase}" if len(groups) > 1 else "Goals"))
         for goal in group:
-            yield from _row(goal.holds, goal.goal.text, () if goal.holds else goal.why, console)
+            sign = REACHED if goal.holds else MISSED
+            yield from _row(sign, goal.goal.text, () if goal.holds else goal.why, console)
     yield from ("", console.heading("Facts of the lesson"))
     for fact in found:
-        yield from _row(fact.holds, fact.about, () if fact.holds else _change(fact, opened), console)
+        sign = REACHED if fact.holds else CHANGED
+        yield from _row(sign, fact.about, () if fact.holds else _change(fact, opened), console)
+    if not all(fact.holds for fact in found):
+        yield "A changed fact is no mistake."
 
 
 def _change(fact: Fact, opened: str) -> Iterator[str]:
@@ -78,10 +85,9 @@ def _change(fact: Fact, opened: str) -> Iterator[str]:
         yield f"look: {opened.replace('STEP', str(fact.mine.step))}"
 
 
-def _row(holds: bool, text: str, more: Iterable[str], console: Console) -> Iterator[str]:
-    sign = console.styled("✓", "green") if holds else console.styled("✗", "red")
+def _row(sign: tuple[str, str], text: str, more: Iterable[str], console: Console) -> Iterator[str]:
     first, *rest = console.wrapped(text, 4)
-    yield f"  {sign} {first.lstrip()}"
+    yield f"  {console.styled(*sign)} {first.lstrip()}"
     yield from rest
     for each in more:
         yield from console.wrapped(shortened(each, LONGEST), 6)

@@ -301,6 +301,17 @@ def test_reached_goals_exit_with_0_and_give_no_hint(tmp_path: Path) -> None:
     assert f"{path}: 3 of 3 goals reached, 2 of 8 facts of the lesson hold" in ended.out
     assert re.search(r"Which key wins\?\n +your program has another answer.*\n +look: .* --step \d+\s", ended.out)
     assert "hint" not in ended.out
+    assert "✗" not in ended.out, "a changed fact is no mistake"
+    assert ended.out.count("\n  ≠ ") == 6
+    assert ended.out.count("A changed fact is no mistake.") == 1
+
+
+def test_report_of_an_unchanged_copy_mentions_no_change(tmp_path: Path) -> None:
+    path = mine(lesson_named("forum", None), tmp_path, lesson_named("forum", None).program).path
+    ended = dispatchviz("lesson", "forum", "--mine", path)
+    assert "≠" not in ended.out
+    assert "changed fact" not in ended.out
+    assert "\n  ✗ not happens" in ended.out
 
 
 def test_unexpected_error_is_reported_with_the_command_that_explains_it(tmp_path: Path) -> None:
