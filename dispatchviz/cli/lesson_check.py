@@ -50,7 +50,7 @@ def checked(path: Path, engine: EngineName = "model") -> tuple[list[str], bool]:
     if not all(problem.is_limit for problem in found):
         return rows, False
     questions = sum(passage.asks for passage in lesson.stops)
-    stops = counted(len(lesson.stops) - questions, "stop")
+    stops = counted(len(lesson.stops), "stop")
     return [f"{lesson.name}: {stops}, {counted(questions, 'question')}, no problems", *rows], True
 
 

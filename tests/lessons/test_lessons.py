@@ -285,7 +285,7 @@ def test_steps_that_only_the_model_shows_are_no_problems() -> None:
     pytest.importorskip("torch")
     path = lesson_named("engine", None).path
     (counts, *limits), holds = checked(path, "torch")
-    assert (counts, holds) == ("engine: two stops, four questions, no problems", True)
+    assert (counts, holds) == ("engine: six stops, four questions, no problems", True)
     assert limits[0].startswith(f"{path}, lines 22 and 33: only the model shows this: the engine does not expose")
     assert limits[-1].endswith("check(trace) did not run, because the recording lacks steps of the lesson")
     assert len(limits) == 3
@@ -513,7 +513,11 @@ def test_a_check_prints_nothing_of_the_program(capsys: pytest.CaptureFixture[str
 def test_warnings_of_facts_are_not_printed(tmp_path: Path) -> None:
     facts = "import os, warnings; warnings.warn('an old name'); os.write(2, b'as C++ does')"
     _written(f"{NEW}\n\ndef facts():\n    {facts}\n", tmp_path)
-    assert dispatchviz("lesson", "check", tmp_path / "new.py") == (0, "new: one stop, two questions, no problems\n", "")
+    assert dispatchviz("lesson", "check", tmp_path / "new.py") == (
+        0,
+        "new: three stops, two questions, no problems\n",
+        "",
+    )
 
 
 def _written(source: str, folder: Path) -> Lesson:
