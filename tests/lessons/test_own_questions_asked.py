@@ -97,6 +97,14 @@ def test_hand_out_has_questions_first_and_answers_last(fresh: Guide) -> None:
     assert "<code>z.grad</code> have a gradient" in MarkdownIt().render(text)
 
 
+def test_hand_out_has_the_replies_if_there_is_no_reason(tmp_path: Path) -> None:
+    lesson = written(tmp_path, QUESTIONS.replace("# because: `z` is the result of an operator.\n", ""))
+    of = guide(lesson)
+    questions, _, answers = "\n".join(hand_out(of, of.trace, paper=True)).partition("## Answers")
+    assert "Backward frees it again" not in questions
+    assert "**1. no: only leaves keep theirs.**\n\n- To 1: Backward frees it again.\n" in answers
+
+
 def test_guide_runs_the_program_again_only_for_own_questions(own: Guide, monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[str] = []
     monkeypatch.setattr("dispatchviz.lessons.asked.evaluation.run_again", lambda *args: runs.append(args[0]))
