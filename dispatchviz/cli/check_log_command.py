@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dispatchviz.cli.check_log_grading import Grader
 
 NOT_ALL_HOLD = 1
-"""The exit status if a line of FILE does not hold in a log, or a goal is not reached."""
+"""The exit status if a line of FILE does not hold in a log, or the goals of no phase are reached."""
 
 
 @click.command("check-log")
@@ -59,7 +59,8 @@ def command(expected: str | None, lesson: str | None, summary: bool, table: str 
     A saved trace has no variables. So goals about the trace have a value in it, such as happens("call mul_"). Goals
     about variables, such as x.grad is None, need the program (.py), which is run on the model.
 
-    Exit status: 0 if every line and goal holds, 1 if one does not, 2 if a file cannot be read or a name does not exist.
+    Exit status: 0 if every line holds, and every goal of one phase, Modify or Make; 1 if not; 2 if a file cannot be
+    read or a name does not exist.
     With --csv, a LOG that cannot be read is a row of the table, and counts as one that does not hold.
 
     \b
@@ -103,7 +104,7 @@ def _written(table: str, logs: Sequence[str], grader: Grader) -> int:
             graded.append(grader.graded(log))
         except HomeworkError as error:
             graded.append(Graded(log, error=str(error)))
-    write_table(table, graded, grader.line_headings, grader.goal_headings)
+    write_table(table, graded, grader.counts, grader.cells)
     if table != STANDARD_OUTPUT:
         full = sum(each.holds for each in graded)
         print_lines([f"{table} written: {full} of {len(graded)} logs fulfill all {grader.what}"])

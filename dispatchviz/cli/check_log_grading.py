@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dispatchviz.cli.check_log_table import TRACES, Graded, logs_in
+from dispatchviz.cli.check_log_table import OF_GOALS, OF_LINES, TRACES, Graded, logs_in
 from dispatchviz.cli.input_source import load
 from dispatchviz.cli.lesson_mine import run_mine
+from dispatchviz.core.record.events import ProgramRaised
 from dispatchviz.core.record.trace_file import TraceError
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.lessons.catalog import lesson_named
@@ -45,19 +46,29 @@ class Grader:
     lesson: Lesson | None
 
     @property
-    def line_headings(self) -> list[str]:
-        """The headings of the lines of the answer file."""
-        return [f"line {line.number}: {line.text.strip()}" for line in every(self.expected)]
+    def phases(self) -> list[str]:
+        """The phases that have goals, for headings; one empty text if there is only one."""
+        found = dict.fromkeys(goal.phase for goal in (self.lesson.goals if self.lesson else ()))
+        return list(found) if len(found) > 1 else [""] * len(found)
 
     @property
-    def goal_headings(self) -> list[str]:
-        """The headings of the goals."""
-        return [f"goal: {goal.text}" for goal in (self.lesson.goals if self.lesson else ())]
+    def counts(self) -> list[str]:
+        """The headings of the numbers of lines, and of the goals of each phase."""
+        of_goals = [f"{phase} {name}".strip() for phase in self.phases for name in OF_GOALS]
+        return [*(OF_LINES if self.expected else ()), *of_goals]
+
+    @property
+    def cells(self) -> list[str]:
+        """The headings of the lines of the answer file, and of the goals."""
+        lines = [f"line {line.number}: {line.text.strip()}" for line in every(self.expected)]
+        goals = self.lesson.goals if self.lesson else ()
+        return [*lines, *(f"{f'{goal.phase} ' * (len(self.phases) > 1)}goal: {goal.text}" for goal in goals)]
 
     @property
     def what(self) -> str:
         """The things that are graded, in words."""
-        return " and ".join([*["lines"] * bool(self.expected), *["goals"] * (self.lesson is not None)])
+        goals = "goals of a phase" if len(self.phases) > 1 else "goals"
+        return " and ".join([*["lines"] * bool(self.expected), *[goals] * (self.lesson is not None)])
 
     def logs_in(self, paths: Sequence[str]) -> list[str]:
         """Return the logs in files and folders, without the file of the lesson."""
@@ -81,7 +92,7 @@ class Grader:
             raise HomeworkError(str(error)) from None
         goals = () if self.lesson is None else _goals(self.lesson, mine, trace)
         marks = tuple(marked(trace, self.expected, self.file)) if self.expected else ()
-        return Graded(log, trace.header.program, marks, goals, _note(goals))
+        return Graded(log, trace.header.program, marks, goals, "; ".join(filter(None, (_raised(trace), _note(goals)))))
 
 
 def graded_by(answers: tuple[str, str] | None, lesson: str | None) -> Grader:
@@ -96,6 +107,15 @@ def _goals(lesson: Lesson, mine: Lesson | None, trace: Trace) -> tuple[Reached, 
     if problems := list(goal_problems(lesson, trace)):
         raise refusal(lesson.path, problems)
     return tuple(reached_in_log(lesson, trace) if mine is None else reached(mine, trace))
+
+
+def _raised(trace: Trace) -> str:
+    """Return the exception that left the program, in one line: ``RuntimeError: ...``; empty if it ended well."""
+    last = trace[len(trace) - 1] if len(trace) else None
+    if not isinstance(last, ProgramRaised):
+        return ""
+    message = next(iter(last.message.splitlines()), "")
+    return f"{last.exception}{message and ': '}{message}"
 
 
 def _note(goals: Sequence[Reached]) -> str:

@@ -6,22 +6,23 @@ import shlex
 from collections.abc import Iterator
 
 from dispatchviz.cli.check_log_table import Graded
-from dispatchviz.lessons.mine.goals import Reached
+from dispatchviz.lessons.mine.goals import Reached, by_phase, counts
 from dispatchviz.testing.marking import Mark
 
 
 def report(graded: Graded, summary: bool) -> Iterator[str]:
     """Yield the rows of a report; only the first one for a summary."""
     held = f"{sum(mark.holds for mark in graded.marks)} of {len(graded.marks)} lines hold"
-    reached = f"{sum(goal.holds for goal in graded.goals)} of {len(graded.goals)} goals reached"
-    counts = [text for text, group in ((held, graded.marks), (reached, graded.goals)) if group]
-    yield f"{graded.log}: {', '.join(counts)} ({graded.program})"
+    texts = [*([held] if graded.marks else ()), *([counts(graded.goals)] if graded.goals else ())]
+    yield f"{graded.log}: {', '.join(texts)} ({graded.program})"
     if summary:
         return
     for mark in graded.marks:
         yield from _line(graded.log, mark)
-    for goal in graded.goals:
-        yield from _goal(goal)
+    phases = by_phase(graded.goals)
+    for phase, group in phases.items():
+        for goal in group:
+            yield from _goal(goal, phase if len(phases) > 1 else "goal")
     if graded.note:
         yield f"  {graded.note}"
 
@@ -35,8 +36,8 @@ def _line(log: str, mark: Mark) -> Iterator[str]:
             yield f"        dispatchviz open --step {mark.step} {shlex.quote(log)}"
 
 
-def _goal(goal: Reached) -> Iterator[str]:
-    yield f"  {'?' if goal.needs_program else _sign(goal.holds)} goal     {goal.goal.text}"
+def _goal(goal: Reached, named: str) -> Iterator[str]:
+    yield f"  {'?' if goal.needs_program else _sign(goal.holds)} {named:<8} {goal.goal.text}"
     if not goal.holds:
         yield from (f"        {why}" for why in goal.why)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dispatchviz.foundation.errors import DispatchvizError
-from dispatchviz.lessons.mine.goals import Reached
+from dispatchviz.lessons.mine.goals import Reached, by_phase, is_done
 from dispatchviz.outputs.written_files import STANDARD_OUTPUT, check_place, write_bytes
 from dispatchviz.testing.marking import Mark
 
@@ -19,7 +19,7 @@ HEAD = ("log", "program")
 """The first columns."""
 
 OF_LINES, OF_GOALS = ("held", "lines"), ("reached", "goals")
-"""The columns of the numbers, for an answer file and for the goals of a lesson."""
+"""The columns of the numbers, for an answer file and for the goals of a phase."""
 
 TRACES = (".dvtrace", ".jsonl", ".jsonl.gz")
 """The suffixes of the files that are graded in a folder."""
@@ -34,14 +34,14 @@ class Graded:
     marks: tuple[Mark, ...] = ()
     goals: tuple[Reached, ...] = ()
     note: str = ""
-    """The reason why some goals have no value."""
+    """The exception that left the program, and the reason why some goals have no value."""
     error: str = ""
     """The reason why the log cannot be read."""
 
     @property
     def holds(self) -> bool:
-        """True if every line holds and every goal is reached."""
-        return not self.error and all(mark.holds for mark in self.marks) and all(goal.holds for goal in self.goals)
+        """True if every line holds and every goal of a phase is reached."""
+        return not self.error and all(mark.holds for mark in self.marks) and is_done(self.goals)
 
 
 def logs_in(paths: Sequence[str], suffixes: tuple[str, ...] = TRACES) -> list[str]:
@@ -67,13 +67,14 @@ def check_table(path: str) -> None:
         check_place(path, "table of check-log", lambda raw: raw.startswith(",".join(HEAD).encode()))
 
 
-def write_table(path: str, graded: Sequence[Graded], lines: Sequence[str], goals: Sequence[str]) -> None:
-    """Write the table. ``lines`` are the headings of the lines of the answer file, ``goals`` those of the goals."""
+def write_table(path: str, graded: Sequence[Graded], counts: Sequence[str], cells: Sequence[str]) -> None:
+    """Write the table. ``counts`` are the headings of the numbers, ``cells`` those of the lines of the answer file
+    and of the goals.
+    """
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    counts = (*(OF_LINES if lines else ()), *(OF_GOALS if goals else ()))
-    rows.writerow((*HEAD, *counts, "error", *lines, *goals))
-    rows.writerows(_row(each, len(counts), len(lines) + len(goals)) for each in graded)
+    rows.writerow((*HEAD, *counts, "error", *cells))
+    rows.writerows(_row(each, len(counts), len(cells)) for each in graded)
     write_bytes(path, text.getvalue().encode())
 
 
@@ -82,8 +83,8 @@ def _row(graded: Graded, counts: int, cells: int) -> list[str | int]:
     if graded.error:
         return [*begin, *[""] * counts, _plain(graded.error), *[""] * cells]
     held = [int(mark.holds) for mark in graded.marks]
-    reached = [int(goal.holds) for goal in graded.goals]
-    numbers = [number for marks in (held, reached) if marks for number in (sum(marks), len(marks))]
+    reached = ([int(goal.holds) for goal in group] for group in by_phase(graded.goals).values())
+    numbers = [number for marks in (held, *reached) if marks for number in (sum(marks), len(marks))]
     shown = ["" if goal.needs_program else int(goal.holds) for goal in graded.goals]
     return [*begin, *numbers, _plain(graded.note), *held, *shown]
 

@@ -24,8 +24,8 @@ from dispatchviz.foundation.shipped_examples import script_of
 from dispatchviz.foundation.terminal_output import Dropped
 from dispatchviz.lessons.asked.own_questions import Asked, own_questions
 from dispatchviz.lessons.lesson_file import Lesson, read_draft
-from dispatchviz.lessons.mine.goals import goal_problems, reached
-from dispatchviz.lessons.problem import Problem, placed
+from dispatchviz.lessons.mine.goals import by_phase, goal_problems, is_done, reached
+from dispatchviz.lessons.problem import Problem, WrongLessonError, placed, refusal
 from dispatchviz.running.engines import engine_named
 from dispatchviz.running.program import Outcome, run
 from dispatchviz.running.recording import EngineName
@@ -50,8 +50,14 @@ def checked(path: Path, engine: EngineName = "model") -> tuple[list[str], bool]:
     if not all(problem.is_limit for problem in found):
         return rows, False
     questions = sum(passage.asks for passage in lesson.stops)
-    stops = counted(len(lesson.stops) - questions, "stop")
+    stops = counted(len(lesson.stops), "stop")
     return [f"{lesson.name}: {stops}, {counted(questions, 'question')}, no problems", *rows], True
+
+
+def with_all_problems(error: WrongLessonError) -> WrongLessonError:
+    """Return the error for a lesson that cannot be opened, with the number of all problems that its check prints."""
+    found = [problem for problem in problems(read_draft(error.path)) if not problem.is_limit]
+    return refusal(error.path, error.problems, found)
 
 
 def run_lesson(lesson: Lesson, engine: EngineName = "model") -> Outcome:
@@ -145,12 +151,15 @@ def _differences(own: Asked, again: Asked) -> Iterator[Problem]:
 
 
 def _goals(lesson: Lesson, trace: Trace) -> Iterator[Problem]:
-    """Yield a problem for each goal that is no expression, or one if the lesson's own program reaches all."""
+    """Yield a problem for each goal that is no expression, or for each phase whose goals the lesson's own program
+    reaches.
+    """
     wrong = list(goal_problems(lesson, trace))
     yield from wrong
-    if lesson.goals and not wrong and all(goal.holds for goal in reached(lesson, trace)):
-        text = "the program of the lesson reaches all goals, so learners have nothing to change"
-        yield Problem(lesson.goals[0].line, text)
+    for phase, group in by_phase(reached(lesson, trace) if lesson.goals and not wrong else []).items():
+        if is_done(group):
+            text = f"the program of the lesson reaches all goals of {phase}, so learners have nothing to change"
+            yield Problem(group[0].goal.line, text)
 
 
 def _names(lesson: Lesson) -> dict[str, Any]:

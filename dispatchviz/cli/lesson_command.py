@@ -132,13 +132,19 @@ def show(
 
 
 def _named(name: str, folder: Path | None) -> Lesson:
-    """Find a lesson by name. Raise LessonError if there is none, with another meaning of the name if it has one."""
+    """Find a lesson by name. Raise LessonError if there is none, with another meaning of the name if it has one; or if
+    it has problems.
+    """
     from dispatchviz.cli.other_meanings import with_meaning
     from dispatchviz.lessons.catalog import lesson_named
-    from dispatchviz.lessons.problem import LessonError
+    from dispatchviz.lessons.problem import LessonError, WrongLessonError
 
     try:
         return lesson_named(name, folder)
+    except WrongLessonError as error:
+        from dispatchviz.cli.lesson_check import with_all_problems
+
+        raise with_all_problems(error) from None
     except LessonError as error:
         raise LessonError(with_meaning(str(error), name, but="a lesson")) from None
 

@@ -11,7 +11,7 @@ from dispatchviz.foundation.english import shortened
 from dispatchviz.foundation.terminal_output import print_lines
 from dispatchviz.lessons.lesson_file import Lesson
 from dispatchviz.lessons.mine.facts import Fact, facts
-from dispatchviz.lessons.mine.goals import Reached, reached
+from dispatchviz.lessons.mine.goals import Reached, by_phase, counts, is_done, reached
 from dispatchviz.lessons.mine.hints import hints
 from dispatchviz.lessons.mine.learner_program import learners_lesson, write_first
 from dispatchviz.lessons.problem import LessonError
@@ -19,10 +19,13 @@ from dispatchviz.running.program import Outcome
 from dispatchviz.views.text.console import Console, terminal
 
 GOAL_MISSED = 1
-"""The exit status if a goal of the lesson does not hold."""
+"""The exit status if a goal does not hold in each phase that has goals."""
 
 LONGEST = 240
 """The length of a reason in the report."""
+
+REACHED, MISSED, CHANGED = ("✓", "green"), ("✗", "red"), ("≠", "blue")
+"""The signs of the report, each with its color: of goals and facts that hold, of other goals, of changed facts."""
 
 
 def show_mine(lesson: Lesson, named: Sequence[str], path: Path, hint: int) -> int:
@@ -45,7 +48,7 @@ def show_mine(lesson: Lesson, named: Sequence[str], path: Path, hint: int) -> in
     if type(outcome.error).__name__ not in ("NoneType", lesson.raises):
         print_lines(["", outcome.error_message, f"Why: dispatchviz why {shlex.quote(str(path))}"])
     console.print(_hints(all_hints, hint, command, console))
-    return 0 if all(goal.holds for goal in goals) else GOAL_MISSED
+    return 0 if is_done(goals) else GOAL_MISSED
 
 
 def run_mine(mine: Lesson) -> Outcome:
@@ -60,16 +63,20 @@ def _report(
     lesson: Lesson, path: Path, found: Sequence[Fact], goals: Sequence[Reached], opened: str, console: Console
 ) -> Iterator[str]:
     held = f"{sum(fact.holds for fact in found)} of {len(found)} facts of the lesson hold"
-    of_goals = f"{sum(goal.holds for goal in goals)} of {len(goals)} goals reached, " if goals else ""
     yield console.heading(lesson.title)
-    yield f"{path}: {of_goals}{held}"
-    if goals:
-        yield from ("", console.heading("Goals"))
-        for goal in goals:
-            yield from _row(goal.holds, goal.goal.text, () if goal.holds else goal.why, console)
+    yield f"{path}: {', '.join(filter(None, (counts(goals), held)))}"
+    groups = by_phase(goals)
+    for phase, group in groups.items():
+        yield from ("", console.heading(f"Goals of {phase}" if len(groups) > 1 else "Goals"))
+        for goal in group:
+            sign = REACHED if goal.holds else MISSED
+            yield from _row(sign, goal.goal.text, () if goal.holds else goal.why, console)
     yield from ("", console.heading("Facts of the lesson"))
     for fact in found:
-        yield from _row(fact.holds, fact.about, () if fact.holds else _change(fact, opened), console)
+        sign = REACHED if fact.holds else CHANGED
+        yield from _row(sign, fact.about, () if fact.holds else _change(fact, opened), console)
+    if not all(fact.holds for fact in found):
+        yield "A changed fact is no mistake."
 
 
 def _change(fact: Fact, opened: str) -> Iterator[str]:
@@ -78,10 +85,9 @@ def _change(fact: Fact, opened: str) -> Iterator[str]:
         yield f"look: {opened.replace('STEP', str(fact.mine.step))}"
 
 
-def _row(holds: bool, text: str, more: Iterable[str], console: Console) -> Iterator[str]:
-    sign = console.styled("✓", "green") if holds else console.styled("✗", "red")
+def _row(sign: tuple[str, str], text: str, more: Iterable[str], console: Console) -> Iterator[str]:
     first, *rest = console.wrapped(text, 4)
-    yield f"  {sign} {first.lstrip()}"
+    yield f"  {console.styled(*sign)} {first.lstrip()}"
     yield from rest
     for each in more:
         yield from console.wrapped(shortened(each, LONGEST), 6)

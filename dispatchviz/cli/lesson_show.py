@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from dispatchviz.cli.input_source import alone
-from dispatchviz.cli.lesson_check import run_lesson
+from dispatchviz.cli.lesson_check import run_lesson, with_all_problems
 from dispatchviz.cli.lesson_texts import hand_out
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.foundation.errors import DispatchvizError
@@ -16,7 +16,7 @@ from dispatchviz.lessons.answers import KeptAnswers
 from dispatchviz.lessons.catalog import lesson_after
 from dispatchviz.lessons.guide import Guide
 from dispatchviz.lessons.lesson_file import Lesson
-from dispatchviz.lessons.problem import refusal
+from dispatchviz.lessons.problem import WrongLessonError, refusal
 from dispatchviz.outputs.formats import suffix_of
 from dispatchviz.outputs.hand_out.format import HAND_OUT, HAND_OUT_MARK, check_hand_out
 from dispatchviz.outputs.page.format import PAGE, check_page
@@ -75,7 +75,7 @@ def guided(
     none.
     """
     if lesson.problems:
-        raise refusal(lesson.path, lesson.problems)
+        raise with_all_problems(refusal(lesson.path, lesson.problems))
     kept = None if answers is None else KeptAnswers(answers)
     outcome = run_lesson(lesson)
     ended = type(outcome.error).__name__ if outcome.error is not None else ""
@@ -83,7 +83,10 @@ def guided(
         found = outcome.error_message or "it raised nothing"
         raise DispatchvizError(f"the program of the lesson {lesson.name} does not end as the lesson states: {found}")
     trace = without_folders(outcome.trace) if for_others else outcome.trace
-    return Guide(lesson, trace, lesson_after(lesson) if after is None else after, kept), trace
+    try:
+        return Guide(lesson, trace, lesson_after(lesson) if after is None else after, kept), trace
+    except WrongLessonError as error:
+        raise with_all_problems(error) from None
 
 
 def _check_name(output: str) -> None:

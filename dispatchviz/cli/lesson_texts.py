@@ -33,7 +33,7 @@ y = x * 2
 # ## Predict
 #
 # stop: `y = x * 2`
-# ask: Ask a question of your own before the reader sees this step: is `y` a leaf after this line?
+# ask: Ask a question of your own before the reader sees this step: is `y` a leaf after `y = x * 2`?
 # answer: y.is_leaf -> no
 # because: An operator computed it. dispatchviz evaluates the answer, and compares it with yours after the arrow.
 #
@@ -176,7 +176,7 @@ def _place(place: Place, trace: Trace, answers: list[str], paper: bool) -> Itera
         number, text = len(answers) + 1, _text(asked)
         yield from _question(number, asked, _where(trace, place.step), paper)
         answer = f"**{number}. {text(asked.right.text)}.** {text(asked.right.why)}".rstrip()
-        answers.append("\n\n".join(filter(None, (answer, place.passage.text))))
+        answers.append("\n\n".join(filter(None, (answer, _replies(place.passage), place.passage.text))))
         return
     if place.passage.stop:
         yield f"> step {place.step}{_where(trace, place.step)}: {_code(label(trace, place.step))}  "
@@ -186,6 +186,14 @@ def _place(place: Place, trace: Trace, answers: list[str], paper: bool) -> Itera
         yield from (*place.passage.text.split("\n"), "")
     if paper and _asks(place.passage):
         yield from (DOTS, "") * LINES_TO_WRITE
+
+
+def _replies(passage: Passage) -> str:
+    """Return the replies to the choices of a question that gives no reason for its answer."""
+    question = passage.question
+    if question is None or question.because:
+        return ""
+    return "\n".join(f"- To {key}: {each.reply}" for key, each in enumerate(question.choices, 1) if each.reply)
 
 
 def _text(asked: Prediction) -> Callable[[str], str]:

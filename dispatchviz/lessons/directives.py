@@ -14,7 +14,7 @@ DIRECTIVES = (STOP, PREDICT, RAISES, *PARTS, GOAL, HINT)
 MEANT = {
     **dict.fromkeys(("question", "quiz", "choice", "choices", "option", "options"), ASK),
     **dict.fromkeys(("solution", "right", "correct", "expect", "expected", "result", "value"), ANSWER),
-    **dict.fromkeys(("why", "reason", "explanation", "since"), BECAUSE),
+    **dict.fromkeys(("why", "reason", "explanation", "since", "note"), BECAUSE),
     **dict.fromkeys(("look", "at", "place", "step", "see"), STOP),
     **dict.fromkeys(("guess", "prediction"), PREDICT),
     **dict.fromkeys(("assert", "check", "must", "require", "test"), GOAL),

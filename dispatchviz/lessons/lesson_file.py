@@ -123,12 +123,12 @@ def parse_draft(source: str, path: Path) -> Lesson:
     except SyntaxError as error:
         return Lesson(path.stem, "", (), "", "", path=path, wrong=(Problem(error.lineno or 1, error.msg),))
     comments = _comments(text)
+    looks_like = tuple(misspelled(comments))
     wrong: list[Wrong] = []
-    found = list(passages_of(comments, wrong))
+    found = list(passages_of(comments | {line: "" for line, _, _ in looks_like}, wrong))
     title = next((heading for _, heading, _ in found if heading), "")
     raises = next((error for _, _, error in found if error), "")
     passages = tuple(passage for passage, _, _ in found if passage is not None)
-    looks_like = tuple(misspelled(comments))
     problems = [each.problem for each in wrong if not _follows(each, looks_like)]
     if not title:
         problems.append(Problem(1, _NO_TITLE))
@@ -139,8 +139,8 @@ _NO_TITLE = "a lesson must have a title, which is a comment such as: # # Why Aut
 
 
 def _follows(wrong: Wrong, looks_like: Sequence[tuple[int, str, str]]) -> bool:
-    """Return whether a line before an error in its passage is its cause, such as: # question: ..."""
-    return any(wrong.begin <= line <= wrong.problem.line for line, _, _ in looks_like)
+    """Return whether a line of its passage is the cause of an error, such as: # question: ..."""
+    return any(wrong.begin <= line <= wrong.end for line, _, _ in looks_like)
 
 
 def program_of(source: str, path: Path) -> str:

@@ -18,7 +18,7 @@ OWN_WORK = ("Modify", "Make")
 """The phases in which learners change or write a program. Only they have goals and hints."""
 
 MOST_HINTS = 3
-"""The most hints of a lesson, from a nudge to the answer."""
+"""The most hints of a phase, from a nudge to the answer."""
 
 
 class Goal(NamedTuple):
@@ -26,6 +26,8 @@ class Goal(NamedTuple):
 
     line: int
     text: str
+    phase: str = ""
+    """The phase whose program must reach it: one of ``OWN_WORK``."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ class Wrong(NamedTuple):
     problem: Problem
     begin: int
     """The first line of its passage."""
+    end: int
+    """The last line that was read before it showed: the last line of its passage if a part is missing."""
 
 
 def passages_of(comments: Comments, wrong: list[Wrong]) -> Iterator[Found]:
@@ -83,7 +87,7 @@ class _Reader:
     """A reader of prose, line by line. It has the parts of the passage that has begun."""
 
     def __init__(self, wrong: list[Wrong]) -> None:
-        self._wrong, self._phase, self._hints = wrong, "", 0
+        self._wrong, self._phase, self._hints, self._read = wrong, "", 0, 0
         self.begin(0)
 
     def begin(self, line: int, stop: str = "", asks: bool = False) -> None:
@@ -119,6 +123,7 @@ class _Reader:
                 yield None, "", directive[2]
             elif directive is not None:
                 self.begin(number, directive[2], asks=directive[1] == PREDICT)
+        self._read = number
 
     def passage(self) -> Iterator[Found]:
         """Yield the passage that has begun, unless it is empty."""
@@ -126,12 +131,12 @@ class _Reader:
         question = self._written()
         if prose or self._stop or self._work:
             asks = self._asks or question is not None
-            goals = tuple(Goal(line, " ".join(text)) for line, name, text in self._work if name == GOAL)
+            goals = tuple(Goal(line, " ".join(text), self._phase) for line, name, text in self._work if name == GOAL)
             hints = tuple(" ".join(text) for _, name, text in self._work if name == HINT)
             yield Passage(self._phase, prose, self._stop, asks, self._line, question, goals, hints), "", ""
 
     def _begin_phase(self, number: int, phase: str) -> None:
-        before, self._phase = self._phase, phase
+        before, self._phase, self._hints = self._phase, phase, 0
         if phase not in PHASES:
             self._report(number, f"there is no phase {phase!r}; the phases are {', '.join(PHASES)}")
         elif before in PHASES and PHASES.index(phase) <= PHASES.index(before):
@@ -158,7 +163,7 @@ class _Reader:
             self._report(error.line, str(error))
 
     def _report(self, line: int, text: str) -> None:
-        self._wrong.append(Wrong(Problem(line, text), self._line))
+        self._wrong.append(Wrong(Problem(line, text), self._line, max(line, self._read)))
 
     def _working(self, number: int, name: str, value: str) -> None:
         if self._phase in ("", *PHASES) and self._phase not in OWN_WORK:
@@ -166,7 +171,7 @@ class _Reader:
             return
         self._hints += name == HINT
         if self._hints > MOST_HINTS:
-            self._report(number, f"a lesson has at most {MOST_HINTS} hints, and this is one more")
+            self._report(number, f"a phase has at most {MOST_HINTS} hints, and this is one more")
             return
         self._work.append((number, name, [value]))
         self._goes_on = True

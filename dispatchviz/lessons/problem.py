@@ -24,6 +24,15 @@ class Problem(NamedTuple):
     """True if the lesson is right, but a recording of an installed PyTorch cannot show the step."""
 
 
+class WrongLessonError(LessonError):
+    """A lesson with problems."""
+
+    def __init__(self, text: str, path: Path, problems: Sequence[Problem]) -> None:
+        """``problems`` are those that were found in the file at ``path``."""
+        super().__init__(text)
+        self.path, self.problems = path, problems
+
+
 def placed(path: Path, problems: Iterable[Problem]) -> list[str]:
     """Return a text for each problem, in the order of the file: ``own.py, line 3: ...``. Problems with the same text
     are one: ``own.py, lines 3 and 7: ...``.
@@ -38,10 +47,11 @@ def _lines(numbers: Sequence[int]) -> str:
     return f"line {numbers[0]}" if len(numbers) == 1 else f"lines {listed([*map(str, numbers)])}"
 
 
-def refusal(path: Path, problems: Sequence[Problem]) -> LessonError:
-    """Return the error for a lesson that cannot be opened: its first problem, and the command that prints all."""
-    first, *others = placed(path, problems)
-    if not others:
-        return LessonError(first)
-    more = counted(len(others), "more problem")
-    return LessonError(f"{first} ({more}: dispatchviz lesson check {shlex.quote(str(path))})")
+def refusal(path: Path, problems: Sequence[Problem], others: Sequence[Problem] = ()) -> WrongLessonError:
+    """Return the error for a lesson that cannot be opened: the first of its problems, the number of more, and the
+    command that prints all. ``others`` are problems that only a check finds; they may contain the same ones.
+    """
+    first = placed(path, problems)[0]
+    if more := len({problem.text for problem in (*problems, *others)}) - 1:
+        first += f" ({counted(more, 'more problem')}: dispatchviz lesson check {shlex.quote(str(path))})"
+    return WrongLessonError(first, path, problems)

@@ -19,6 +19,7 @@ from dispatchviz.core.keys.keys import RUNTIME_KEYS
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.table.registry import process
 from dispatchviz.explain.keys.key_names import NAMES as KEYS
+from dispatchviz.explain.trace_index.display_names import plain_node
 from dispatchviz.testing.golden_levels import is_own_operator
 from dispatchviz.testing.trace_text import short_node
 
@@ -51,7 +52,8 @@ def existing(trace: Trace, kind: str, name: str) -> Collection[str]:
         case "kernel":
             return FALLBACK_KERNELS | set(_kernels(name)) | {name for _, name in _python_kernels(trace)}
         case "Node":
-            return _nodes(trace)
+            nodes = _nodes(trace)
+            return nodes | set(map(plain_node, nodes))
     return {short_node(node) for node in _nodes(trace)}
 
 

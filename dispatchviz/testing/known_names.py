@@ -15,6 +15,7 @@ from dispatchviz.explain.cells.operator_names import USUAL, close_operators, fin
 from dispatchviz.explain.keys.key_names import NAMES as KEY_NAMES
 from dispatchviz.explain.keys.key_names import runtime_keys
 from dispatchviz.explain.kinds.all_kinds import KINDS
+from dispatchviz.explain.trace_index.display_names import plain_node
 from dispatchviz.explain.trace_index.recorded_engine import UNSEEN_RUNNING, is_live
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.testing.existing_names import close_kernels, existing
@@ -120,7 +121,8 @@ def _in_trace(trace: Trace, kind: str) -> set[str]:
     if kind == "short Node":
         return {short_node(event.name) for event in trace if isinstance(event, NodeCreated | NodeStarted)}
     if kind == "Node":
-        return {event.name for event in trace if isinstance(event, NodeCreated | NodeStarted)}
+        names = {event.name for event in trace if isinstance(event, NodeCreated | NodeStarted)}
+        return names | set(map(plain_node, names))
     field = {"any key": "key"}.get(kind, kind)
     found = {getattr(event, field, None) for event in trace}
     return {name for name in found if isinstance(name, str) and name}

@@ -21,6 +21,7 @@ from dispatchviz.core.record.events import (
     NodeCreated,
     NodeStarted,
 )
+from dispatchviz.explain.trace_index.display_names import plain_node
 from dispatchviz.testing.operator_objects import Overloads, plain_operator
 
 Expected = str | EllipsisType | Callable[[Any], Any]
@@ -44,12 +45,12 @@ class Pattern:
 
     def matches(self, event: AnyEvent) -> bool:
         """Return whether an event has this kind and these fields."""
-        return type(event) is self.kind and all(_is(getattr(event, name), want) for name, want in self.fields.items())
+        return type(event) is self.kind and all(_is(event, name, want) for name, want in self.fields.items())
 
     def agrees(self, event: AnyEvent) -> bool:
         """Return whether at least one field that is given as a value agrees with an event of the kind."""
         given = ((name, want) for name, want in self.fields.items() if not callable(want))
-        return any(_is(getattr(event, name), want) for name, want in given)
+        return any(_is(event, name, want) for name, want in given)
 
     def as_written(self, text: str) -> Pattern:
         """Return the same pattern, shown as this text."""
@@ -101,12 +102,14 @@ def kernel(name: Expected = ..., under: Expected = ..., operator: Expected = ...
 
 
 def node_created(name: Expected = ...) -> Pattern:
-    """Match the creation of a backward Node: ``node_created("AddBackward0")``."""
+    """Match the creation of a backward Node: ``node_created("AddBackward0")``. Namespaces may be left out."""
     return Pattern(NodeCreated, {"name": name}, _as_written("node_created", name))
 
 
 def node_ran(name: Expected = ...) -> Pattern:
-    """Match a Node that the engine evaluates: ``node_ran("AddBackward0")``."""
+    """Match a Node that the engine evaluates: ``node_ran("AddBackward0")``. Namespaces may be left out:
+    ``node_ran("AccumulateGrad")``.
+    """
     return Pattern(NodeStarted, {"name": name}, _as_written("node_ran", name))
 
 
@@ -141,8 +144,13 @@ def _named(fields: Mapping[str, Any]) -> list[str]:
     return [f"{name}={_shown(value)}" for name, value in fields.items()]
 
 
-def _is(value: object, want: Any) -> bool:
-    return bool(want(value)) if callable(want) else bool(value == want)
+def _is(event: AnyEvent, name: str, want: Any) -> bool:
+    """Return whether a field has a value. A Node has its name with and without namespaces."""
+    value = getattr(event, name)
+    if callable(want):
+        return bool(want(value))
+    is_node = name == "name" and isinstance(event, NodeCreated | NodeStarted)
+    return bool(value == want) or (is_node and plain_node(value) == want)
 
 
 def _shown(want: object) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -306,6 +308,38 @@ def test_report_has_a_mark_for_each_goal(programs_and_logs: Path, capsys: pytest
     assert "\n  ✗ goal     w.grad.tolist() == [2, 2]\n" in out
     assert main(["check-log", "homework/ada.dvtrace", *lesson]) == 1
     assert "\n  ? goal     w.grad.tolist() == [2, 2]\n" in capsys.readouterr().out
+
+
+def test_goals_of_two_phases_are_counted_by_phase(programs_and_logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    modify = '# ## Modify\n# goal: not happens("event BackwardStarted")\n# ## Make'
+    Path("two.py").write_text(LESSON.replace("# ## Make", modify))
+    assert main(["check-log", "homework/noor.py", "homework/kim.py", "--goals", "two.py", "--csv", "-"]) == 0
+    head, *rows = csv.reader(io.StringIO(capsys.readouterr().out))
+    assert head[2:8] == ["Modify reached", "Modify goals", "Make reached", "Make goals", "error",
+                         'Modify goal: not happens("event BackwardStarted")']  # fmt: skip
+    assert head[8:] == ['Make goal: happens("call mul")', "Make goal: w.grad.tolist() == [2, 2]"]
+    assert [row[2:6] for row in rows] == [["0", "1", "2", "2"], ["1", "1", "1", "2"]]
+    assert main(["check-log", "homework/kim.py", "--goals", "two.py"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("homework/kim.py: Modify: 1 of 1 goals reached, Make: 1 of 2 goals reached (")
+    assert "\n  ✓ Modify   not happens" in out
+    assert "\n  ✗ Make     w.grad" in out
+
+
+def test_exception_of_a_program_is_in_the_table_and_in_the_report(
+    programs_and_logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("ida.py").write_text(f"{PRODUCT}y.backward()\ny.backward()\n")
+    Path("homework.py").write_text(f"{PRODUCT}y.backward()\nraise ValueError\n")
+    run("homework.py").trace.save("uma.dvtrace")
+    lesson = ["ida.py", "uma.dvtrace", "--goals", "homework/product.py"]
+    assert main(["check-log", *lesson, "--csv", "-"]) == 1
+    ida, uma = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert ida["reached"] == "2"
+    assert re.fullmatch("RuntimeError: Trying to backward through the graph a second time.*", ida["error"])
+    assert uma["error"].startswith("ValueError; 1 of 2 goals need the variables")
+    assert main(["check-log", *lesson]) == 1
+    assert f"\n  {ida['error']}\numa.dvtrace: " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("arguments", "said"), [

@@ -343,7 +343,7 @@ ERRORS = {
     6: "a question needs a stop of its own",
     14: "write because: after answer: in a question",
     16: "there is no directive question: ...; did you mean # ask",
-    24: "a lesson has at most 3 hints",
+    24: "a phase has at most 3 hints",
     25: "Run cannot come after Make",
 }
 

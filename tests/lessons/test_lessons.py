@@ -285,7 +285,7 @@ def test_steps_that_only_the_model_shows_are_no_problems() -> None:
     pytest.importorskip("torch")
     path = lesson_named("engine", None).path
     (counts, *limits), holds = checked(path, "torch")
-    assert (counts, holds) == ("engine: two stops, four questions, no problems", True)
+    assert (counts, holds) == ("engine: six stops, four questions, no problems", True)
     assert limits[0].startswith(f"{path}, lines 22 and 33: only the model shows this: the engine does not expose")
     assert limits[-1].endswith("check(trace) did not run, because the recording lacks steps of the lesson")
     assert len(limits) == 3
@@ -403,6 +403,33 @@ def test_lesson_with_wrong_answers_is_refused_with_their_number(tmp_path: Path) 
     assert said.endswith(" (one more problem: dispatchviz lesson check new.py)\n")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "first"),
+    [("# answer: y.is_leaf", "# answer: q", "there is no variable q"), ("# ## Make", "# ## Do", "there is no phase"),
+     ("# because: An", "# note: An", "there is no directive note: ...; did you mean # because: ...?")],
+)  # fmt: skip
+def test_refusal_counts_the_problems_that_only_the_check_finds(old: str, new: str, first: str, tmp_path: Path) -> None:
+    source = NEW.replace(old, new).replace("# goal: y.tolist() ==", "# goal: y.tolist() =")
+    (tmp_path / "new.py").write_text(source.replace('"AutogradCPU"', '"AutogradCUDA"'), "utf-8")
+    assert len(dispatchviz("lesson", "check", "new.py", cwd=tmp_path).out.rstrip().split("new.py, line ")) == 4
+    said = refused("lesson", "new.py", cwd=tmp_path)
+    assert first in said
+    assert said.endswith(" (two more problems: dispatchviz lesson check new.py)\n")
+
+
+@pytest.mark.parametrize("part", [
+    "# answer: y.is_leaf -> yes\n# note: because.\n",
+    "# solution: y.is_leaf\n# because: It is.\n",
+    "# solution: y.is_leaf\n",
+    "# - yes: it is.\n# choice: no\n# answer: y.is_leaf\n",
+])  # fmt: skip
+def test_problem_that_follows_from_a_mistyped_directive_is_left_out(part: str, tmp_path: Path) -> None:
+    source = f"# # A title\nimport torch\ny = torch.ones(2) * 2\n# stop: `y = `\n# ask: A leaf?\n{part}"
+    (tmp_path / "new.py").write_text(f"{source}\n\ndef check(trace): ...\n", "utf-8")
+    [said] = checked(tmp_path / "new.py")[0]
+    assert "there is no directive " in said
+
+
 def test_problem_that_follows_from_the_end_of_the_program_is_no_other_one(tmp_path: Path) -> None:
     source = NEW.replace("y = x * 2", "y = x * None").replace("# stop: y's Node", "# stop: 47")
     ended, *_, wrong = problems(_written(source, tmp_path))
@@ -486,7 +513,11 @@ def test_a_check_prints_nothing_of_the_program(capsys: pytest.CaptureFixture[str
 def test_warnings_of_facts_are_not_printed(tmp_path: Path) -> None:
     facts = "import os, warnings; warnings.warn('an old name'); os.write(2, b'as C++ does')"
     _written(f"{NEW}\n\ndef facts():\n    {facts}\n", tmp_path)
-    assert dispatchviz("lesson", "check", tmp_path / "new.py") == (0, "new: one stop, two questions, no problems\n", "")
+    assert dispatchviz("lesson", "check", tmp_path / "new.py") == (
+        0,
+        "new: three stops, two questions, no problems\n",
+        "",
+    )
 
 
 def _written(source: str, folder: Path) -> Lesson:

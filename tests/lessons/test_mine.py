@@ -130,6 +130,54 @@ def test_goals_have_the_values_that_they_compare(tmp_path: Path) -> None:
     assert all(goal.holds for goal in reached(done, run_lesson(done).trace))
 
 
+PHASES = """\
+# ## Modify
+# goal: z.tolist() == [6, 6]
+# goal: k == 1
+# hint: Modify it.
+# ## Make
+# goal: z.tolist() == [5, 5]
+# goal: k == 2
+# hint: Make it.
+"""
+
+START = "import torch\nz = torch.ones(2) * {z}\nk = {k}\n"
+
+
+@pytest.mark.parametrize(
+    ("z", "k", "counts", "status", "hint"),
+    [
+        (6, 1, "Modify: 2 of 2 goals reached, Make: 0 of 2 goals reached", 0, "Make it."),
+        (5, 2, "Modify: 0 of 2 goals reached, Make: 2 of 2 goals reached", 0, ""),
+        (6, 0, "Modify: 1 of 2 goals reached, Make: 0 of 2 goals reached", 1, "Modify it."),
+        (5, 0, "Modify: 0 of 2 goals reached, Make: 1 of 2 goals reached", 1, "Make it."),
+        (0, 0, "Modify: 0 of 2 goals reached, Make: 0 of 2 goals reached", 1, "Modify it."),
+    ],
+)
+def test_goals_and_hints_belong_to_their_phase(
+    z: int, k: int, counts: str, status: int, hint: str, tmp_path: Path
+) -> None:
+    written(tmp_path, PHASES)
+    (tmp_path / "mine.py").write_text(START.format(z=z, k=k))
+    ended = dispatchviz("lesson", "own.py", "--mine", "mine.py", "--hint", "1", cwd=tmp_path)
+    assert ended.status == status
+    assert f"mine.py: {counts}, 1 of 1 facts" in ended.out
+    assert re.search(r"\nGoals of Modify\n  .*\n(  +.*\n)+\nGoals of Make\n", ended.out)
+    assert re.findall("M.* it[.]", ended.out) == [hint] * bool(hint)
+
+
+def test_each_phase_has_at_most_three_hints(tmp_path: Path) -> None:
+    lesson = written(tmp_path, "# ## Modify\n# hint: 1\n# hint: 2\n# hint: 3\n# ## Make\n# hint: 4\n# hint: 5\n")
+    assert lesson.hints == ("1", "2", "3", "4", "5")
+
+
+def test_check_refuses_a_phase_whose_goals_are_reached_already(tmp_path: Path) -> None:
+    made = PHASES.replace("[6, 6]", "[7, 7]").replace("k == 1", "x.grad.tolist() == [7, 7]")
+    [problem] = found(tmp_path, f"# stop: call mm\n{made}")
+    assert "the program of the lesson reaches all goals of Modify, so" in problem.text
+    assert problem.line == 23
+
+
 def test_goal_is_evaluated_after_an_error(tmp_path: Path) -> None:
     lesson = written(tmp_path, '# ## Make\n# goal: happens("error ValueError") and k == 1\n')
     ended = mine(lesson, tmp_path, "import torch\nx = torch.ones(2)\nk = 1\nraise ValueError\n")
@@ -172,7 +220,7 @@ def test_nothing_to_hint_without_a_difference(tmp_path: Path) -> None:
 WRONG = [
     ("# goal: x is None\n", "write goal: in the phases Modify and Make only"),
     ("# ## Predict\n# hint: Look.\n", "write hint: in the phases Modify and Make only"),
-    ("# ## Make\n# hint: 1\n# hint: 2\n# hint: 3\n# hint: 4\n", "a lesson has at most three hints"),
+    ("# ## Make\n# hint: 1\n# hint: 2\n# hint: 3\n# hint: 4\n", "a phase has at most three hints"),
 ]
 
 
@@ -253,6 +301,17 @@ def test_reached_goals_exit_with_0_and_give_no_hint(tmp_path: Path) -> None:
     assert f"{path}: 3 of 3 goals reached, 2 of 8 facts of the lesson hold" in ended.out
     assert re.search(r"Which key wins\?\n +your program has another answer.*\n +look: .* --step \d+\s", ended.out)
     assert "hint" not in ended.out
+    assert "✗" not in ended.out, "a changed fact is no mistake"
+    assert ended.out.count("\n  ≠ ") == 6
+    assert ended.out.count("A changed fact is no mistake.") == 1
+
+
+def test_report_of_an_unchanged_copy_mentions_no_change(tmp_path: Path) -> None:
+    path = mine(lesson_named("forum", None), tmp_path, lesson_named("forum", None).program).path
+    ended = dispatchviz("lesson", "forum", "--mine", path)
+    assert "≠" not in ended.out
+    assert "changed fact" not in ended.out
+    assert "\n  ✗ not happens" in ended.out
 
 
 def test_unexpected_error_is_reported_with_the_command_that_explains_it(tmp_path: Path) -> None:
@@ -278,3 +337,10 @@ def test_wrong_use_is_one_clear_error(arguments: list[str], said: str, tmp_path:
     (tmp_path / "bad.py").write_text("x = (\n")
     (tmp_path / "empty.py").write_text("")
     assert said in refused("lesson", "forum", *arguments, cwd=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["mine.dvtrace", "mine.jsonl", "mine.jsonl.gz"])
+def test_saved_trace_is_no_program(name: str, tmp_path: Path) -> None:
+    run_lesson(lesson_named("forum", None)).trace.save(tmp_path / name)
+    said = refused("lesson", "forum", "--mine", name, cwd=tmp_path)
+    assert said == f"dispatchviz: {name} is a saved trace; this needs the program itself, a .py file\n"

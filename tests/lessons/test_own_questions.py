@@ -87,7 +87,9 @@ VALUES = [
     ("call mm", 'key("call mm")', "AutogradCPU"),
     ("call mm", '"CPU" in keys("call mm")', "yes"),
     ("error RuntimeError", 'happens("error RuntimeError")', "yes"),
-    ('printed "multiply"', "printed()", "cannot multiply\n"),
+    ('printed "multiply"', "printed()", "cannot multiply"),
+    ('printed "multiply"', "printed() == 'cannot multiply\\n'", "yes"),
+    ('printed "multiply"', "[printed()]", "[cannot multiply]"),
     ("`print(", 'str(error).startswith("self must be a matrix")', "yes"),
 ]
 
@@ -133,6 +135,44 @@ def test_node_has_the_program_s_names_of_its_saved_tensors(
     stop: str, expression: str, right: str, tmp_path: Path
 ) -> None:
     assert value(tmp_path, stop, expression, SAVES) == right
+
+
+USED_TWICE = """\
+# # A title
+import torch
+
+w = torch.tensor(3.0, requires_grad=True)
+v = torch.tensor(2.0, requires_grad=True)
+a = w * 2
+b = w * 5
+c = v * 5
+
+"""
+
+A, B, C = (f'node("{name}\'s Node")' for name in "abc")
+
+SAME_NODE = [
+    (f"{A} is {A}", "yes"),
+    (f"{A} is {B}", "no"),
+    (f"{A}.next[0] is {B}.next[0]", "yes"),
+    (f"{A}.next[0] is {C}.next[0]", "no"),
+    (f"{A}.next[0] is not {B}.next[0]", "no"),
+    (f'{A}.next[0] is node("w\'s AccumulateGrad")', "yes"),
+    (f'{C} is node("MulBackward0")', "yes"),
+    (f"{A} in [{B}, {A}]", "yes"),
+]
+
+
+@pytest.mark.parametrize("sign", ["is", "=="])
+@pytest.mark.parametrize(("expression", "right"), SAME_NODE)
+def test_node_that_is_found_in_two_ways_is_the_same(expression: str, right: str, sign: str, tmp_path: Path) -> None:
+    expression = expression.replace(" is not ", " != ") if sign == "==" else expression
+    assert value(tmp_path, "`c = v * 5`", expression.replace(" is ", f" {sign} "), USED_TWICE) == right
+
+
+def test_program_has_the_same_shared_node_as_the_trace(tmp_path: Path) -> None:
+    own = "a.grad_fn.next_functions[0][0] is b.grad_fn.next_functions[0][0]"
+    assert value(tmp_path, "`c = v * 5`", own, USED_TWICE) == "yes"
 
 
 @pytest.mark.torch

@@ -44,9 +44,7 @@ async def test_stepper_asks_and_replies(size: tuple[int, int], fresh: Guide) -> 
         )
         await reader.press("1", "enter")
         screen = " ".join(" ".join(reader.screen).split())
-        assert (
-            "✗ Your guess: yes: backward computes it. Backward frees it again. The answer is no: only leaves" in screen
-        )
+        assert "✗ Your guess: yes: backward computes it. Backward frees it again. The answer: no: only leaves" in screen
         assert "z is the result of an operator." in screen
         assert reader.sees("Ask z.is_leaf.", "predict: 0 of 1 right")
         assert reader.at == next(iter(fresh.questions))
@@ -64,8 +62,8 @@ async def test_stepper_checks_a_typed_answer(fresh: Guide) -> None:
         assert reader.sees("✓ Right: [7, 7].", "predict: 2 of 2 right")
 
 
-@pytest.mark.parametrize(("keys", "said"), [(["9", "enter"], "✗ Your guess: 9. The answer is [7, 7]."),
-                                            (["q", "escape"], "The answer is [7, 7].")])  # fmt: skip
+@pytest.mark.parametrize(("keys", "said"), [(["9", "enter"], "✗ Your guess: 9. The answer: [7, 7]."),
+                                            (["q", "escape"], "The answer: [7, 7].")])  # fmt: skip
 async def test_wrong_typed_answer_and_a_skip_show_the_right_one(keys: list[str], said: str, fresh: Guide) -> None:
     async with stepper_of(session(fresh)) as reader:
         await reader.press("c", "2", "c", *keys)
@@ -97,6 +95,14 @@ def test_hand_out_has_questions_first_and_answers_last(fresh: Guide) -> None:
     assert "**1. no: only leaves keep theirs.** `z` is the result of an operator." in answers
     assert "**2. [7, 7].**" in answers
     assert "<code>z.grad</code> have a gradient" in MarkdownIt().render(text)
+
+
+def test_hand_out_has_the_replies_if_there_is_no_reason(tmp_path: Path) -> None:
+    lesson = written(tmp_path, QUESTIONS.replace("# because: `z` is the result of an operator.\n", ""))
+    of = guide(lesson)
+    questions, _, answers = "\n".join(hand_out(of, of.trace, paper=True)).partition("## Answers")
+    assert "Backward frees it again" not in questions
+    assert "**1. no: only leaves keep theirs.**\n\n- To 1: Backward frees it again.\n" in answers
 
 
 def test_guide_runs_the_program_again_only_for_own_questions(own: Guide, monkeypatch: pytest.MonkeyPatch) -> None:

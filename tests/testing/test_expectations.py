@@ -63,6 +63,14 @@ def test_a_sequence_is_all_events_of_its_kinds_in_order() -> None:
     assert_sequence(TRACE, [node_ran(name) for name in ("SumBackward0", "AddBackward0", ...)])
 
 
+@pytest.mark.parametrize("name", ["AccumulateGrad", "torch::autograd::AccumulateGrad"])
+def test_a_node_has_its_name_with_and_without_namespaces(name: str) -> None:
+    assert_count(TRACE, node_ran(name), 1)
+    with pytest.raises(AssertionError):
+        assert_never(TRACE, node_ran(name))
+    assert_never(TRACE, node_ran("CopySlices"))
+
+
 def test_a_sequence_that_differs_says_where_first() -> None:
     assert _fails(assert_sequence, [call(ADD, "AutogradCUDA"), redispatch(ADD, "CPU")]) == (
         f"differs first at event 1 (step {PASSED_ON}):\n"
@@ -176,7 +184,7 @@ def test_boxed_calls_are_calls() -> None:
     (kernel("wrapper_CUDA_add_Tenser"), "did you mean wrapper_CUDA_add_Tensor"),
     (kernel(under="CUBA"), "there is no key 'CUBA'; did you mean CUDA"),
     (node_created("AddBackwards0"), "did you mean AddBackward0"),
-    (node_ran("AccumulateGrad"), "there is no Node 'AccumulateGrad'; did you mean torch::autograd::AccumulateGrad"),
+    (node_ran("AccumulatedGrad"), "there is no Node 'AccumulatedGrad'; did you mean AccumulateGrad"),
     (event(KernelRegistered, operator="aten::ad"), "there is no operator 'aten::ad'"),
 ], ids=repr)  # fmt: skip
 def test_a_name_that_does_not_exist_is_refused(pattern: Pattern, says: str) -> None:

@@ -199,7 +199,7 @@ def test_answer_goes_to_the_step_and_shows_guess_and_answer() -> None:
     update = shown(session, answered(session, asked, cuda))
     assert session.cursor.at == asked.reveals
     assert update.note.plain.startswith(" ✗ Your guess: CUDA. x and y are CUDA tensors. It is in the key set, but")
-    assert " The answer is AutogradCUDA. " in update.note.plain
+    assert " The answer: AutogradCUDA. " in update.note.plain
     shown(session, move(session, "into"))
     assert guess_note(session, session.cursor.at) is None
     shown(session, move(session, "into_back"))
@@ -221,7 +221,7 @@ def test_a_skipped_question_shows_its_answer_and_is_no_guess() -> None:
     session = asking(FORUM)
     asked = next(played(session, "resume"))
     update = answered(session, asked, None)
-    assert update.note.plain.startswith(f" The answer is {asked.right.text}. ")
+    assert update.note.plain.startswith(f" The answer: {asked.right.text}. ")
     assert update.cursor.at == asked.reveals
     assert len(session.asking.guesses) == 0
     assert asked not in list(played(session, "resume"))
@@ -335,7 +335,7 @@ async def test_prediction_game_on_the_screen_counts_guesses() -> None:
         await reader.press("c", "down", "enter")
         assert reader.sees("✗ Your guess: the fallback of BackendSelect", "1 of 2 right")
         await reader.press("c", "escape")
-        assert reader.sees("The answer is CUDA. ", "1 of 2 right, 1 skipped")
+        assert reader.sees("The answer: CUDA. ", "1 of 2 right, 1 skipped")
         await reader.press("c", "c")
         assert not covered(reader)
         assert reader.sees("1 of 2 right, 2 skipped"), "going on at a question skips it"

@@ -160,7 +160,7 @@ async def test_second_press_of_a_clicker_reveals_the_answer() -> None:
         await reader.press("pagedown")
         assert not covered(reader)
         assert presenting(reader)
-        assert reader.sees("   The answer is AutogradCUDA   ")
+        assert reader.sees("   The answer: AutogradCUDA   ")
         assert reader.at == at + 1
         assert "1 skipped" in reader.app.session.asking.score(reader.app.session.trace)
 
@@ -193,8 +193,8 @@ def test_an_answer_is_a_band_above_its_reason() -> None:
     trace = forum()
     asked = next(predictions_after(trace, 0))
     wrong = next(choice for choice in asked.choices if choice != asked.right)
-    for choice, band in ((asked.right, "✓ Right: AutogradCUDA"), (wrong, "The answer is AutogradCUDA"),
-                         (None, "The answer is AutogradCUDA")):  # fmt: skip
+    for choice, band in ((asked.right, "✓ Right: AutogradCUDA"), (wrong, "The answer: AutogradCUDA"),
+                         (None, "The answer: AutogradCUDA")):  # fmt: skip
         note = verdict(trace, asked, choice)
         low, tall = large_answer(note, 70, False), large_answer(note, 70, True)
         assert [row.plain.strip() for row in tall[:3]] == ["", band, ""]

@@ -16,13 +16,15 @@ MOST_NUMBERS = 16
 
 
 def shown(value: Any) -> str:
-    """Return a value as text: ``yes``, ``[2, 2]``, ``None``. Raise ExpressionError for a value without a short text."""
+    """Return a value as text: ``yes``, ``[2, 2]``, ``None``. A text has no line ends at its end: ``print`` writes one.
+    Raise ExpressionError for a value without a short text.
+    """
     if isinstance(value, bool):
         return YES if value else NO
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, str):
-        return value
+        return value.rstrip("\n")
     if hasattr(value, "tolist") and hasattr(value, "numel"):
         if value.numel() > MOST_NUMBERS:
             raise ExpressionError(

@@ -69,6 +69,8 @@ class TraceWords:
     def __init__(self, trace: Trace, end: int) -> None:
         """``end`` is the last step that the functions see."""
         self._trace, self._end = trace, end
+        self._nodes: dict[int, TracedNode] = {}
+        """The Nodes that an answer has seen, by number: one object for each, as in PyTorch, so that ``is`` is right."""
 
     @property
     def functions(self) -> dict[str, Callable[..., Any]]:
@@ -138,6 +140,11 @@ class TraceWords:
         return steps_named(self._trace, _written(stop))
 
     def _node(self, node: int) -> TracedNode:
+        if node not in self._nodes:
+            self._nodes[node] = self._made(node)
+        return self._nodes[node]
+
+    def _made(self, node: int) -> TracedNode:
         made = index(self._trace).nodes[node]
         ran = sum(event.node == node for event in self._events(ev.NodeStarted))
         saved = [event for event in self._events(ev.VariableSaved) if event.node == node and event.tensor is not None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dispatchviz.core.record.trace_file import Trace
@@ -48,6 +48,32 @@ class Reached:
         if isinstance(self.value, Exception):
             yield str(self.value)
         yield from (f"{text} is {value}" for text, value in self.parts if isinstance(value, str))
+
+
+def by_phase(goals: Sequence[Reached]) -> dict[str, list[Reached]]:
+    """Return the goals of each phase that has some, in the order of the phases."""
+    groups: dict[str, list[Reached]] = {}
+    for goal in goals:
+        groups.setdefault(goal.goal.phase, []).append(goal)
+    return groups
+
+
+def is_done(goals: Sequence[Reached]) -> bool:
+    """Return whether a program reaches all goals of a phase, or there are none. The program of one phase need not reach
+    the goals of the other.
+    """
+    return not goals or any(all(goal.holds for goal in group) for group in by_phase(goals).values())
+
+
+def counts(goals: Sequence[Reached]) -> str:
+    """Return ``2 of 3 goals reached``, for each phase if both have goals: ``Modify: 2 of 2 goals reached, Make: ...``;
+    empty without goals.
+    """
+    groups = by_phase(goals)
+    return ", ".join(
+        f"{f'{phase}: ' * (len(groups) > 1)}{sum(goal.holds for goal in group)} of {len(group)} goals reached"
+        for phase, group in groups.items()
+    )
 
 
 def reached(lesson: Lesson, trace: Trace) -> list[Reached]:

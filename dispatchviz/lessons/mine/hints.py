@@ -6,24 +6,39 @@ from collections.abc import Iterator, Sequence
 
 from dispatchviz.lessons.lesson_file import Lesson
 from dispatchviz.lessons.mine.facts import Fact, changed
-from dispatchviz.lessons.mine.goals import Reached
+from dispatchviz.lessons.mine.goals import Reached, by_phase, is_done
 from dispatchviz.lessons.passages import MOST_HINTS
 
 
 def hints(lesson: Lesson, found: Sequence[Fact], goals: Sequence[Reached], opened: str) -> tuple[str, ...]:
-    """Return three hints; none if all goals hold, or without goals all facts. ``opened`` is the command that opens the
-    learner's program at a step, with STEP for the number.
+    """Return three hints; none if all goals of the last phase hold, or without goals all facts. ``opened`` is the
+    command that opens the learner's program at a step, with STEP for the number.
     """
-    missed = next((goal for goal in goals if not goal.holds), None)
+    missed = _missed(goals)
     other = next(changed(found), None)
     if missed is not None:
         made = list(_to_goal(missed, other, opened))
+        own = tuple(hint for each in lesson.passages if each.phase == missed.goal.phase for hint in each.hints)
     elif not goals and other is not None:
-        made = list(_about_change(other, opened))
+        made, own = list(_about_change(other, opened)), lesson.hints
     else:
         return ()
-    own = lesson.hints
     return (*own, *made[len(own) :])[:MOST_HINTS]
+
+
+def _missed(goals: Sequence[Reached]) -> Reached | None:
+    """Return the first missed goal of the phase that the learner works on: the one with the largest part of its goals
+    reached, among those with a missed goal. Return None if all goals of the last phase are reached.
+    """
+    groups = list(by_phase(goals).values())
+    if not groups or is_done(groups[-1]):
+        return None
+    group = max((each for each in groups if not is_done(each)), key=_part)
+    return next(goal for goal in group if not goal.holds)
+
+
+def _part(group: Sequence[Reached]) -> float:
+    return sum(goal.holds for goal in group) / len(group)
 
 
 def _to_goal(missed: Reached, other: Fact | None, opened: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from dispatchviz.core.record.trace_file import looks_like_trace
 from dispatchviz.lessons.lesson_file import Lesson, program_of
 from dispatchviz.lessons.passages import OWN_WORK
 from dispatchviz.lessons.problem import LessonError
@@ -14,10 +15,13 @@ from dispatchviz.lessons.problem import LessonError
 
 def learners_lesson(lesson: Lesson, path: Path) -> Lesson:
     """Return the lesson with the program of a learner's file. Raise LessonError if the file cannot be read, or is not a
-    Python program.
+    Python program but, for example, a saved trace.
     """
     try:
-        source = path.read_text("utf-8")
+        raw = path.read_bytes()
+        if looks_like_trace(raw):
+            raise LessonError(f"{path} is a saved trace; this needs the program itself, a .py file")
+        source = raw.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise LessonError(f"cannot read the program {path}: {error}") from None
     return replace(lesson, path=path, program=program_of(source, path))

@@ -55,7 +55,7 @@ def _verdict(asked: Prediction, choice: Choice | None) -> Iterator[Span]:
         yield from (WRONG, (f" Your guess: {without_backticks(choice.text)}. ", "warning"))
         why = choice.why.replace(asked.right.why, "").strip()
         yield from prose_spans(f"{why} " if why else "")
-    yield from (("The answer is ", "good"), (without_backticks(asked.right.text), ANSWER), (". ", "good"))
+    yield from (("The answer: ", "good"), (without_backticks(asked.right.text), ANSWER), (". ", "good"))
 
 
 def _reason(trace: Trace, asked: Prediction) -> str:

@@ -64,7 +64,7 @@ def test_wrong_typed_answer_stays_with_its_step(paged: Page) -> None:
     paged.keys("c", "2", "c")
     paged.write("p7")
     paged.keys("Enter")
-    assert "✗ Your guess: p7. The answer is [7, 7]." in paged.text("#note")
+    assert "✗ Your guess: p7. The answer: [7, 7]." in paged.text("#note")
     paged.keys("s", "S")
     assert "✗ Your guess: p7." in paged.text("#note")
 

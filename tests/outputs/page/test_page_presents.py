@@ -87,4 +87,4 @@ def test_second_press_of_a_clicker_reveals_the_answer(page: Page, folder: Path, 
         "['.r-answer', '#sentence'].map((e) => parseFloat(getComputedStyle(document.querySelector(e)).fontSize))"
     )
     assert large > 1.3 * usual
-    assert page.text("#note").strip().startswith("The answer is ")
+    assert page.text("#note").strip().startswith("The answer: ")
