@@ -15,7 +15,8 @@ const say = ({ a, b = 2 }) => {
 };
 """
     assert lean_script(written) == (
-        'const say=({a,b=2})=>{told("a = b, c");return a&&!b?`x = ${a}, ${{ y: 1 }.y} = ${b ? ` : ${a}` : ""}`:a - -b;};'
+        'const say=({a,b=2})=>{told("a = b, c");'
+        'return a&&!b?`x = ${a}, ${{ y: 1 }.y} = ${b ? ` : ${a}` : ""}`:a - -b;};'
     )
 
 

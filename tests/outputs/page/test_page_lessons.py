@@ -184,3 +184,25 @@ def test_source_of_a_page_waits_for_the_answer_that_its_line_shows(page: Page, f
     assert page.evaluate(f"wouldReveal(SOURCE_PANE, ahead()) && ahead().reveals === {step}")
     assert not page.evaluate(f"wouldReveal(SOURCE_PANE, {{...ahead(), line: {step}}})")
     assert not page.evaluate(f"(() => {{ A.skipped.add({step}); return wouldReveal(SOURCE_PANE, ahead()); }})()")
+
+
+ASIDE = """\
+
+# ## Modify
+#
+# Add 1 to `x` in the first line, and run it again.
+"""
+
+
+def test_passage_without_a_step_does_not_repeat_the_verdict_before_it(page: Page, folder: Path) -> None:
+    of = guide(written(folder, f"{QUESTIONS}{ASIDE}"))
+    (folder / "aside.html").write_bytes(player_page(of.trace, of))
+    page.open((folder / "aside.html").as_uri())
+    page.keys("c", "1")
+    assert "✗ Your guess" in page.text("#note")
+    page.evaluate("while (!D.lesson[S.place].alone) { act(MOVES.resume); if (A.open) act(() => answer(0)); }")
+    assert "Add 1 to" in page.text("#lesson")
+    assert page.evaluate("A.answers.has(S.at)")
+    assert page.text("#note") == ""
+    page.keys("C")
+    assert "Your guess" in page.text("#note") or "Right" in page.text("#note")

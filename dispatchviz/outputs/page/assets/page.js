@@ -40,7 +40,7 @@ const withCommas = (count) => count.toLocaleString("en");
 function drawWhy(asked) {
   const place = D.lesson?.[S.place], said = place && place.step === S.at ? place : null;
   const [sentence, ...rule] = D.why.at(S.at).map(line), stage = S.stage < 0 ? null : stages()[S.stage];
-  const note = S.note ?? guessed(), notes = S.isFirst ? D.first_notes.map(line) : note ? [note] : [];
+  const note = S.note ?? (said?.alone ? null : guessed()), notes = S.isFirst ? D.first_notes.map(line) : note ? [note] : [];
   element("lesson").replaceChildren(...(said?.rows ?? D.elsewhere).map(line).map(drawn));
   element("note").replaceChildren(...notes.map(drawn));
   const shown = stage ? words(text(stage[2]), "bold") : sentenceWouldReveal(asked) ? line(D.questions.hidden) : sentence;
