@@ -108,7 +108,7 @@ const MOVES = {
     while (item >= 0 && tree().begins[item] === S.at) item = tree().parents[item];
     if (item >= 0) toward(tree().begins[item]);
   },
-  resume() { if (!along(1)) stopAt(nextStop(1), toEnd); },
+  resume() { if (A.open) answer(-1); else if (!along(1)) stopAt(nextStop(1), toEnd); },
   resume_back() { if (!along(-1)) stopAt(nextStop(-1), () => toward(0)); },
   unfold() {
     if (S.filter) return MOVES.into();
