@@ -19,6 +19,7 @@ import msgspec
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.outputs.page.gallery_links import GalleryLinks, link_to_contents
 from dispatchviz.outputs.page.lean_assets import LEAN
 from dispatchviz.outputs.page.player_data import player_data
 from dispatchviz.outputs.page.template import filled, hash_of
@@ -50,8 +51,8 @@ SCRIPTS = (
 """The scripts in the order in which they are joined. Each uses those before it."""
 
 
-def player_page(trace: Trace, guide: Guide | None = None) -> bytes:
-    """Return a trace as one HTML file, with the passages of a lesson if there is a guide.
+def player_page(trace: Trace, guide: Guide | None = None, links: GalleryLinks | None = None) -> bytes:
+    """Return a trace as one HTML file, with the passages of a lesson if there is a guide, and the links of a gallery.
 
     The same trace gives the same bytes. Raise DispatchvizError if nothing was recorded.
     """
@@ -62,9 +63,10 @@ def player_page(trace: Trace, guide: Guide | None = None) -> bytes:
         "title": escape(without_backticks(guide.lesson.title) if guide else PurePath(trace.header.program).name),
         "style-hash": hash_of(style),
         "script-hash": hash_of(script),
+        "contents": link_to_contents(links) if links else "",
         "boot": boot,
         "boot-hash": hash_of(boot),
-        "packed": _packed({"script": script, "style": style, "recorded": player_data(trace, guide)}),
+        "packed": _packed({"script": script, "style": style, "recorded": player_data(trace, guide, links)}),
     }
     return filled(_asset("page.html"), parts).encode()
 

@@ -182,7 +182,10 @@ function walkedIn() {
 function along(by) {
   if (!D.lesson) return false;
   const place = Math.max(0, Math.min(S.place + by, D.lesson.length - 1));
-  if (place === S.place && by > 0) S.note = words(lessonEnd(), "good");
+  if (place === S.place && by > 0) {
+    S.note = words(lessonEnd(), "good");
+    S.note.spans.push(...D.remarks.links);
+  }
   S.place = place;
   goTo(D.lesson[place].step);
   return true;
