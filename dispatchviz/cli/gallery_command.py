@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
 
 import click
 
 from dispatchviz.cli import completion, options
+from dispatchviz.foundation.english import numbered
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.trace_file import Trace
     from dispatchviz.lessons.guide import Guide
+    from dispatchviz.lessons.lesson_file import Lesson
     from dispatchviz.outputs.gallery.index_page import Entry
     from dispatchviz.running.engine_choice.requested_engine import RequestedEngine
 
@@ -62,7 +65,8 @@ def gallery_command(
     from dispatchviz.running.program_source import read_source
 
     known = {path.stem: path for path in all_lessons(None)}
-    chosen = [known[source] for source in sources if _is_name(source, known)]
+    shipped = shipped_lessons() if lessons else [known[source] for source in sources if _is_name(source, known)]
+    beliefs = misconceptions() if lessons else ()
     own = [Path(source) for source in sources if _is_lesson(source)]
     programs = [one for one in dict.fromkeys(sources) if not (_is_lesson(one) or _is_name(one, known))]
     for source in programs:
@@ -73,10 +77,9 @@ def gallery_command(
     check_place(str(folder / LIST), "list of a gallery", BEGINS.search)
     written = [*_programs(programs, Wanted(folder, engine, cuda))]
     groups = (
+        Group("Lessons", COURSE, [*_lessons([*_within(OWN, own), *_within(LESSONS, shipped)], folder)]),
         Group("Programs", "", [entry for entry, _ in written]),
-        Group("Your lessons", "", [*_lessons(own, folder, OWN)]),
-        Group("Lessons", COURSE, [*_lessons(shipped_lessons() if lessons else chosen, folder, LESSONS)]),
-        Group("Misconceptions", BELIEFS, [*_lessons(misconceptions() if lessons else (), folder, MISCONCEPTIONS)]),
+        Group("Misconceptions", BELIEFS, [*_lessons([*_within(MISCONCEPTIONS, beliefs)], folder)]),
     )
     write_bytes(folder / LIST, index_page([group for group in groups if group.entries]))
     print_lines([f"{folder / LIST} written"])
@@ -109,7 +112,15 @@ def _programs(sources: Sequence[str], wanted: Wanted) -> Iterator[tuple[Entry, i
         names.add(name)
         file = f"{PROGRAMS}/{name}.html"
         _write_page(wanted.folder / file, trace)
-        yield Entry(file, f"`{PurePath(trace.header.program).name}`", _described(trace)), status
+        yield Entry(file, f"`{_name(source, trace)}`", _described(trace)), status
+
+
+def _name(source: str, trace: Trace) -> str:
+    """Return the name of a saved trace's file, or of the program that was run."""
+    from dispatchviz.outputs.formats import suffix_of
+    from dispatchviz.outputs.trace_files import TRACES
+
+    return PurePath(source if suffix_of(source) in TRACES else trace.header.program).name
 
 
 def _numbered(stem: str) -> Iterator[str]:
@@ -131,42 +142,63 @@ def _recorded(source: str, wanted: Wanted) -> tuple[Trace, int]:
 
 
 def _described(trace: Trace) -> str:
-    """Return what a program shows: the description of an example, or the first line of the docstring."""
+    """Return what a program shows: the description of an example, or the first line of the docstring. Without one,
+    return the number of its lines, or the number of steps if the trace has no source.
+    """
     from dispatchviz.foundation.shipped_examples import examples
 
     for example in examples():
         if example.script == trace.header.program:
             return example.shows
+    source = trace.header.sources.get(trace.header.program, "")
+    if text := _docstring(source):
+        return text.partition("\n")[0].replace("``", "`")
+    lines = len(source.splitlines())
+    return f"A program of {numbered(lines, 'line')}" if lines else f"A trace of {numbered(len(trace), 'step')}"
+
+
+def _docstring(source: str) -> str:
     try:
-        text = ast.get_docstring(ast.parse(trace.header.sources.get(trace.header.program, "")))
+        return ast.get_docstring(ast.parse(source)) or ""
     except SyntaxError:
         return ""
-    return (text or "").partition("\n")[0].replace("``", "`")
 
 
-def _write_page(file: Path, trace: Trace, guide: Guide | None = None) -> None:
+def _write_page(file: Path, trace: Trace, guide: Guide | None = None, following: Entry | None = None) -> None:
+    """Write a page with links to the list and to the lesson that follows, if any."""
     from dispatchviz.foundation.terminal_output import print_lines
     from dispatchviz.outputs.page.format import check_page
+    from dispatchviz.outputs.page.gallery_links import GalleryLinks
     from dispatchviz.outputs.page.player_page import player_page
     from dispatchviz.outputs.without_folders import without_folders
     from dispatchviz.outputs.written_files import write_bytes, writing
+    from dispatchviz.views.text.prose import without_backticks
 
     with writing(file.parent):
         file.parent.mkdir(exist_ok=True)
     check_page(str(file))
-    write_bytes(file, player_page(without_folders(trace), guide))
+    following_page = (without_backticks(following.title), f"../{quote(following.file)}") if following else ()
+    links = GalleryLinks(f"../{LIST}", *following_page)
+    write_bytes(file, player_page(without_folders(trace), guide, links))
     print_lines([f"{file} written"])
 
 
-def _lessons(files: Sequence[Path], folder: Path, within: str) -> Iterator[Entry]:
-    """Write the page of each lesson. Yield its entry."""
-    from dispatchviz.cli.lesson_show import guided
+def _within(folder: str, paths: Iterable[Path]) -> Iterator[tuple[Lesson, str]]:
+    """Yield each lesson with the address of its page, from the folder of the gallery."""
     from dispatchviz.lessons.lesson_file import read_lesson
+
+    for path in paths:
+        lesson = read_lesson(path)
+        yield lesson, f"{folder}/{lesson.name}.html"
+
+
+def _lessons(lessons: Sequence[tuple[Lesson, str]], folder: Path) -> Iterator[Entry]:
+    """Write the page of each lesson, which links to the next one. Yield its entry."""
+    from dispatchviz.cli.lesson_show import guided
     from dispatchviz.outputs.gallery.index_page import Entry
 
-    for path in files:
-        lesson = read_lesson(path)
-        file = f"{within}/{lesson.name}.html"
+    entries = [Entry(file, lesson.title, lesson.summary) for lesson, file in lessons]
+    for (lesson, file), entry, following in zip(lessons, entries, [*entries, None][1:], strict=True):
         guide, trace = guided(lesson)
-        _write_page(folder / file, trace, guide)
-        yield Entry(file, lesson.title, lesson.summary)
+        _write_page(folder / file, trace, guide, following)
+        yield entry

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.cli import main
+from dispatchviz.lessons.catalog import lesson_named
+from dispatchviz.running.program import run
 from tests.cli.command import FORUM, dispatchviz, refused
+from tests.outputs.page.decoded import packed
 
 LESSON = """\
 # # What does `mul` record?
@@ -59,6 +62,38 @@ def test_folder_has_a_page_of_each_source_and_a_list(tmp_path: Path, sources: li
     assert "Adds nothing." in text
     assert str(tmp_path) not in text
     assert "http" not in text.replace("http-equiv", "")
+
+
+def headings(page: Path) -> list[str]:
+    return re.findall(r"<h2[^>]*>(.*?)</h2>", page.read_text())
+
+
+def test_list_has_own_lessons_first_and_says_what_each_page_is(tmp_path: Path, sources: list[str]) -> None:
+    (tmp_path / "first.py").write_text("import torch\n\ntorch.ones(2)\n")
+    run(str(tmp_path / "first.py")).trace.save(tmp_path / "dan.dvtrace")
+    dispatchviz("export", "--gallery", tmp_path, "--no-lessons", "dan.dvtrace", *sources[1:], "engine", cwd=tmp_path)
+    index = tmp_path / "index.html"
+    assert headings(index) == ["Lessons", "Programs"]
+    assert list(links(index)) == ["own/own.html", "lessons/engine.html", "programs/dan.html", "programs/net.html"]
+    assert links(index)["programs/dan.html"] == "<code>dan.dvtrace</code>"
+    assert "<span>A program of 3 lines</span>" in index.read_text()
+    assert "<span>A program of 1 line</span>" in index.read_text()
+
+
+def test_each_page_links_to_the_list_and_to_the_lesson_that_follows_there(tmp_path: Path, sources: list[str]) -> None:
+    dispatchviz("export", "--gallery", tmp_path, "--no-lessons", *sources[1:], "engine", cwd=tmp_path)
+    for page in ("own/own.html", "lessons/engine.html", "programs/net.html"):
+        assert '<header><a id="contents" href="../index.html">' in (tmp_path / page).read_text()
+    remarks = packed((tmp_path / "own" / "own.html").read_bytes())["recorded"]["remarks"]
+    assert remarks["links"][1:] == [
+        [lesson_named("engine", None).title.replace("`", ""), "", "../lessons/engine.html"],
+        [" ", ""],
+        ["all pages", "", "../index.html"],
+    ]
+    assert "The next lesson" not in remarks["lesson_end"]
+    final = packed((tmp_path / "lessons" / "engine.html").read_bytes())["recorded"]["remarks"]
+    assert [address for _, _, *address in final["links"] if address] == [["../index.html"]]
+    assert "The next lesson" not in final["lesson_end"], "the one that follows it elsewhere is not in this gallery"
 
 
 def test_chosen_lessons_are_written_by_name(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from dispatchviz.explain.sentences.glossary import TERMS
 from dispatchviz.explain.trace_index.recorded_engine import why_chosen
 from dispatchviz.explain.trace_index.thread_state import TELLING, thread_state
 from dispatchviz.foundation.shown_text import quoted
+from dispatchviz.outputs.page.gallery_links import GalleryLinks
 from dispatchviz.outputs.page.graph_data import graph_data
 from dispatchviz.outputs.page.interned_lines import Lines
 from dispatchviz.outputs.page.kept_steps import kept_steps
@@ -44,8 +45,10 @@ FORMAT = 1
 """The version of the data. The page that reads it is in the same file."""
 
 
-def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
-    """Return the data of a page for a trace that has steps. ``guide`` is the lesson of the page, if there is one."""
+def player_data(trace: Trace, guide: Guide | None = None, links: GalleryLinks | None = None) -> dict[str, object]:
+    """Return the data of a page for a trace that has steps. ``guide`` is the lesson of the page, if there is one;
+    ``links`` are those of its gallery.
+    """
     code_colors.load()
     trace = _in_memory(trace)
     lines, kept = Lines(), kept_steps(trace)
@@ -74,7 +77,7 @@ def player_data(trace: Trace, guide: Guide | None = None) -> dict[str, object]:
         "texts": step_texts(trace, lines, kept),
         "then": then_data(trace, lines),
         "keys": key_data(panes),
-        "remarks": remarks_data(guide),
+        "remarks": remarks_data(guide, links),
         "about": {number: lines.text(text) for number, text in ABOUT.items() if number in (STEPS, *panes)},
         "legend": LEGEND,
         "left_out": lines.number(_left_out(trace)),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import re
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -20,6 +19,8 @@ import msgspec
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.outputs.page.gallery_links import GalleryLinks, link_to_contents
+from dispatchviz.outputs.page.lean_assets import LEAN
 from dispatchviz.outputs.page.player_data import player_data
 from dispatchviz.outputs.page.template import filled, hash_of
 from dispatchviz.views.text.prose import without_backticks
@@ -50,8 +51,8 @@ SCRIPTS = (
 """The scripts in the order in which they are joined. Each uses those before it."""
 
 
-def player_page(trace: Trace, guide: Guide | None = None) -> bytes:
-    """Return a trace as one HTML file, with the passages of a lesson if there is a guide.
+def player_page(trace: Trace, guide: Guide | None = None, links: GalleryLinks | None = None) -> bytes:
+    """Return a trace as one HTML file, with the passages of a lesson if there is a guide, and the links of a gallery.
 
     The same trace gives the same bytes. Raise DispatchvizError if nothing was recorded.
     """
@@ -62,9 +63,10 @@ def player_page(trace: Trace, guide: Guide | None = None) -> bytes:
         "title": escape(without_backticks(guide.lesson.title) if guide else PurePath(trace.header.program).name),
         "style-hash": hash_of(style),
         "script-hash": hash_of(script),
+        "contents": link_to_contents(links) if links else "",
         "boot": boot,
         "boot-hash": hash_of(boot),
-        "packed": _packed({"script": script, "style": style, "recorded": player_data(trace, guide)}),
+        "packed": _packed({"script": script, "style": style, "recorded": player_data(trace, guide, links)}),
     }
     return filled(_asset("page.html"), parts).encode()
 
@@ -82,22 +84,4 @@ SPECIAL, PLAIN = b"<>&{}`", b"/,.:[]"
 @cache
 def _asset(name: str) -> str:
     text = (files("dispatchviz.outputs.page") / "assets" / name).read_text("utf-8")
-    if name.endswith(".html"):
-        return text.replace(">\n<", "><")  # the elements are blocks, or in flex containers
-    return (AROUND_SIGNS if name.endswith(".css") else AFTER_SIGNS).sub(r"\1", _lean(text))
-
-
-def _lean(text: str) -> str:
-    """Return a script or a style sheet without indents and comments. In a line of code, a comment follows a comma,
-    ``;`` or a bracket.
-    """
-    return "".join(f"{line.strip()}\n" for line in COMMENT.sub("", text).splitlines() if line.strip())
-
-
-AROUND_SIGNS = re.compile(r";?\s*([{};,]|(?<=[a-z]):(?= ))\s*")
-"""The signs of a style sheet that need no spaces around them, nor a semicolon before them."""
-
-AFTER_SIGNS = re.compile(r"([{;,(])\n")
-"""The signs of a script that need no new line after them."""
-
-COMMENT = re.compile(r"(?:^|(?<=[;{},(]))[ \t]*(//[^\n]*|/\*.*?\*/[ \t]*)$", re.MULTILINE | re.DOTALL)
+    return LEAN[PurePath(name).suffix](text)

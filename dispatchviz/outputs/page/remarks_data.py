@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.explain.sentences.statement import LAST, PART, PLACE
+from dispatchviz.lessons.catalog import all_lessons
+from dispatchviz.outputs.page.gallery_links import GalleryLinks, links_at_end
 from dispatchviz.views.keymap import key_of
 from dispatchviz.views.panes.ahead import WHERE
 from dispatchviz.views.panes.calls_pane import TITLES
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from dispatchviz.lessons.guide import Guide
 
 
-def remarks_data(guide: Guide | None) -> dict[str, object]:
+def remarks_data(guide: Guide | None, links: GalleryLinks | None = None) -> dict[str, object]:
     """Return the remarks by the names that the page's scripts use."""
     return {
         "place": PLACE.format(step="STEP", count="COUNT"),
@@ -61,18 +63,21 @@ def remarks_data(guide: Guide | None) -> dict[str, object]:
         "again": answers_at_next(),
         "ahead": WHERE,
         "skip": [f"Esc or {goes_on} skips this question", "Esc skips this question"],
-        "lesson_end": "" if guide is None else _lesson_end(guide, "SCORE"),
+        "lesson_end": "" if guide is None else _lesson_end(guide, "SCORE", links),
+        "links": links_at_end(links) if links else (),
     }
 
 
-def _lesson_end(guide: Guide, score: str) -> str:
-    """Return the end of a lesson, for a reader who may have neither the next lesson nor a terminal."""
+def _lesson_end(guide: Guide, score: str, links: GalleryLinks | None) -> str:
+    """Return the end of a lesson, for a reader who may have neither a keyboard nor the next lesson. It names that
+    lesson if it ships and the page is in no gallery, where a link follows.
+    """
     back, step = key_of("move('resume_back')").first, key_of("move('into')").first
     end = (
-        f" That was the lesson.{score} {back} goes back through it. You can now go to every step: "
-        f"{step} takes the next one."
+        f" That was the lesson.{score} {back} or ◀◀ goes back through it. You can now go to every step: "
+        f"{step} or ▶ takes the next one."
     )
-    if not guide.after:
+    if links or guide.after not in {path.stem for path in all_lessons(None)}:
         return end
     after = (
         f"The next lesson is {guide.after}: ask the person who gave you this page, "

@@ -9,6 +9,10 @@ import pytest
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.outputs.gallery.index_page import Entry, Group, index_page
+from dispatchviz.outputs.page.gallery_links import GalleryLinks
+from dispatchviz.outputs.page.player_page import player_page
+from dispatchviz.outputs.page.remarks_data import remarks_data
+from tests.lessons.own_lesson import QUESTIONS, guide, written
 from tests.outputs.page.browser import Page
 from tests.outputs.page.opened import IN_BROWSER, opened
 from tests.waiting import HANGS
@@ -64,3 +68,42 @@ def test_embedded_page_is_compact_and_leaves_the_focus(page: Page, folder: Path,
     page.evaluate("act(MOVES.into)")
     assert page.evaluate("document.documentElement.scrollHeight") <= 360
     assert page.evaluate("document.documentElement.scrollWidth") <= 500
+
+
+@pytest.fixture
+def gallery(page: Page, tmp_path: Path) -> Page:
+    """Return a page of a gallery, with a lesson that has another one behind it."""
+    of = guide(written(tmp_path, QUESTIONS))
+    links = GalleryLinks("../index.html", "Two <b>", "../lessons/two.html")
+    (tmp_path / "first.html").write_bytes(player_page(of.trace, of, links))
+    page.open((tmp_path / "first.html").as_uri())
+    return page
+
+
+def test_last_place_of_a_lesson_links_to_the_next_one_and_to_the_list(gallery: Page) -> None:
+    gallery.evaluate("while (S.place < D.lesson.length - 1 || A.open) act(MOVES.resume)")
+    assert "all pages" not in gallery.text("#note")
+    gallery.evaluate("act(MOVES.resume)")
+    assert gallery.text("#note").endswith("The next lesson: Two <b> all pages")
+    address = "[...document.querySelectorAll('#note a')].map((each) => each.getAttribute('href'))"
+    assert gallery.evaluate(address) == ["../lessons/two.html", "../index.html"]
+
+
+def test_link_to_the_list_is_on_a_phone_but_not_in_a_frame(gallery: Page) -> None:
+    gallery.size(390, 800, touch=True)
+    shown = (
+        "document.elementFromPoint(...(({ x, y }) => [x + 2, y + 2])(element('contents').getBoundingClientRect())).id"
+    )
+    assert gallery.evaluate(shown) == "contents"
+    assert gallery.evaluate("document.documentElement.scrollWidth") <= 390
+    gallery.open(f"{gallery.evaluate('location.href').partition('#')[0]}?embed")
+    assert not gallery.evaluate("element('contents').checkVisibility()")
+
+
+@pytest.mark.parametrize(("after", "names"), [("mine.py", False), ("engine", True), ("", False)])
+def test_lesson_alone_names_the_next_one_only_if_it_ships(tmp_path: Path, after: str, names: bool) -> None:
+    of = guide(written(tmp_path, QUESTIONS))
+    of.after = after
+    end = remarks_data(of)["lesson_end"]
+    assert ("The next lesson is engine" in str(end)) == names
+    assert ("The next lesson" in str(end)) == names

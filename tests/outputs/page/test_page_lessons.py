@@ -184,3 +184,59 @@ def test_source_of_a_page_waits_for_the_answer_that_its_line_shows(page: Page, f
     assert page.evaluate(f"wouldReveal(SOURCE_PANE, ahead()) && ahead().reveals === {step}")
     assert not page.evaluate(f"wouldReveal(SOURCE_PANE, {{...ahead(), line: {step}}})")
     assert not page.evaluate(f"(() => {{ A.skipped.add({step}); return wouldReveal(SOURCE_PANE, ahead()); }})()")
+
+
+ASIDE = """\
+
+# ## Modify
+#
+# Add 1 to `x` in the first line, and run it again.
+"""
+
+
+def test_passage_without_a_step_does_not_repeat_the_verdict_before_it(page: Page, folder: Path) -> None:
+    of = guide(written(folder, f"{QUESTIONS}{ASIDE}"))
+    (folder / "aside.html").write_bytes(player_page(of.trace, of))
+    page.open((folder / "aside.html").as_uri())
+    page.keys("c", "1")
+    assert "✗ Your guess" in page.text("#note")
+    page.evaluate("while (!D.lesson[S.place].alone) { act(MOVES.resume); if (A.open) act(() => answer(0)); }")
+    assert "Add 1 to" in page.text("#lesson")
+    assert page.evaluate("A.answers.has(S.at)")
+    assert page.text("#note") == ""
+    page.keys("C")
+    assert "Your guess" in page.text("#note") or "Right" in page.text("#note")
+
+
+CONTINUES = "#lesson [data-action=\"move('resume')\"]"
+
+
+def test_words_on_how_the_lesson_continues_are_a_button(paged: Page, own: Guide) -> None:
+    first = next(iter(own.questions))
+    tap = f"document.querySelector({json.dumps(CONTINUES)}).click()"
+    assert paged.text(CONTINUES) == "c continues"
+    paged.evaluate(tap)
+    assert paged.text("#asked") == "Does z.grad have a gradient after this line?"
+    assert paged.text(CONTINUES) == "continues the lesson"
+    paged.evaluate(tap)
+    assert (at(paged), paged.evaluate("D.lesson[S.place].step")) == (first, first), "as the key c, it skips a question"
+    paged.evaluate("while (S.place < D.lesson.length - 1 || A.open) act(MOVES.resume)")
+    assert not paged.evaluate(f"document.querySelector({json.dumps(CONTINUES)})")
+
+
+def test_link_behind_an_open_question_opens_at_the_question(page: Page, own: Guide, folder: Path) -> None:
+    address, first = (folder / "own.html").as_uri(), min(own.questions)
+    page.open(f"{address}#step={first - 1}")
+    assert (at(page), page.evaluate("A.open")) == (first - 1, None)
+    page.open(f"{address}#step={len(own.trace) - 1}")
+    assert page.text("#asked") == "Does z.grad have a gradient after this line?"
+    linked = at(page)
+    page.open(address)
+    page.evaluate("act(JUMPS.last)")
+    assert linked == at(page) < first
+
+
+def test_link_to_a_typed_question_gives_its_field_the_focus(gradient: tuple[Page, Prediction], folder: Path) -> None:
+    page, asked = gradient
+    page.open(f"{(folder / 'gradient.html').as_uri()}#step={asked.reveals}")
+    assert page.evaluate("document.activeElement.id") == "typed"

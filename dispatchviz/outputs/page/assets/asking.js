@@ -73,7 +73,7 @@ function ask(asked) {
 }
 
 /** A text with its code, which is in backticks. */
-const prose = (number) => text(number).split(/`([^`]+)`/).map((part, at) => drawnSpan([part, at % 2 ? "keycap" : ""]));
+const prose = (number) => text(number).split(/\x60([^\x60]+)\x60/).map((part, at) => drawnSpan([part, at % 2 ? "keycap" : ""]));
 
 /** The field for an answer that the reader types. */
 function typedAnswer(asked) {
@@ -94,7 +94,7 @@ function typedAnswer(asked) {
 
 /** A text without the differences that do not count, as `typed_answers.py` makes it. */
 function normal(typed) {
-  const plain = typed.toLowerCase().replace(/[\s'"`]/g, "").replaceAll("(", "[").replaceAll(")", "]")
+  const plain = typed.toLowerCase().replace(/[\s\x22\x27\x60]/g, "").replaceAll("(", "[").replaceAll(")", "]")
     .replace(/^(?:torch\.size|tensor)?\[+(.*?)\]+$/, "$1").replace(/(\.\d*?)0+(?!\d)/g, "$1").replace(/\.(?!\w)/g, "");
   return { true: "yes", false: "no" }[plain] ?? plain;
 }

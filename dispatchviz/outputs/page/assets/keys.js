@@ -36,7 +36,7 @@ for (const name of ["app.ask_thing", "traceback", "registration"]) ACTIONS[name]
 /** The function of an action. Its name contains the arguments. */
 function actionOf(name) {
   if (name in ACTIONS) return ACTIONS[name];
-  const [, what, argument, forward] = /^(\w+)\('?([^',]*)'?(?:, (\w+))?\)$/.exec(name);
+  const [, what, argument, forward] = /^(\w+)\('?([^',]*)'?(?:,\s(\w+))?\)$/.exec(name);
   return {
     move: MOVES[argument],
     jump: JUMPS[argument],

@@ -81,10 +81,11 @@ function fill(parent, values, make) {
   else parent.append(...made);
 }
 
-function drawnSpan([text, role]) {
+function drawnSpan([text, role, address]) {
   const loud = role.startsWith("new:");
   const name = (loud ? role.slice(4) : role).replace(".", "-");
   const looks = `${name && `r-${name}`}${loud ? " loud" : ""}`;
+  if (address) return Object.assign(made("a", looks, text), { href: address });
   return name.startsWith("term") ? drawnTerm(text, looks) : made("span", looks, text);
 }
 

@@ -108,7 +108,7 @@ const MOVES = {
     while (item >= 0 && tree().begins[item] === S.at) item = tree().parents[item];
     if (item >= 0) toward(tree().begins[item]);
   },
-  resume() { if (!along(1)) stopAt(nextStop(1), toEnd); },
+  resume() { if (A.open) answer(-1); else if (!along(1)) stopAt(nextStop(1), toEnd); },
   resume_back() { if (!along(-1)) stopAt(nextStop(-1), () => toward(0)); },
   unfold() {
     if (S.filter) return MOVES.into();
@@ -182,7 +182,10 @@ function walkedIn() {
 function along(by) {
   if (!D.lesson) return false;
   const place = Math.max(0, Math.min(S.place + by, D.lesson.length - 1));
-  if (place === S.place && by > 0) S.note = words(lessonEnd(), "good");
+  if (place === S.place && by > 0) {
+    S.note = words(lessonEnd(), "good");
+    S.note.spans.push(...D.remarks.links);
+  }
   S.place = place;
   goTo(D.lesson[place].step);
   return true;

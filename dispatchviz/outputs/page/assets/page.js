@@ -40,8 +40,8 @@ const withCommas = (count) => count.toLocaleString("en");
 function drawWhy(asked) {
   const place = D.lesson?.[S.place], said = place && place.step === S.at ? place : null;
   const [sentence, ...rule] = D.why.at(S.at).map(line), stage = S.stage < 0 ? null : stages()[S.stage];
-  const note = S.note ?? guessed(), notes = S.isFirst ? D.first_notes.map(line) : note ? [note] : [];
-  element("lesson").replaceChildren(...(said?.rows ?? D.elsewhere).map(line).map(drawn));
+  const note = S.note ?? (said?.alone ? null : guessed()), notes = S.isFirst ? D.first_notes.map(line) : note ? [note] : [];
+  drawLesson(said);
   element("note").replaceChildren(...notes.map(drawn));
   const shown = stage ? words(text(stage[2]), "bold") : sentenceWouldReveal(asked) ? line(D.questions.hidden) : sentence;
   if (element("sentence").textContent !== plain(shown)) element("sentence").replaceChildren(drawn(shown));
@@ -51,14 +51,27 @@ function drawWhy(asked) {
   markTerms();
 }
 
-/** Choose the first step: that of the link, of the lesson, or the first one where something happens. */
+/** Show a passage. The words on how the lesson continues are a button, because a phone has no keys. */
+function drawLesson(said) {
+  element("lesson").replaceChildren(...(said?.rows ?? D.elsewhere).map(line).map(drawn));
+  const words = element("lesson").querySelector(".row > :last-child");
+  if (!words || (said && said === D.lesson.at(-1))) return;
+  const button = made("button", "", words.textContent.trim());
+  button.type = "button";
+  button.dataset.action = "move('resume')";
+  words.replaceWith(" ", button);
+}
+
+/** Choose the first step: that of the link or of the first question before it, of the lesson, or the first one where
+ * something happens. */
 function begin() {
   S.at = D.lesson?.[0].step ?? D.first;
   S.level = D.level;
   A.on = D.lesson?.some((place) => place.asks) ?? false;
   S.marks = linkedMarks();
-  if (linkedStep() >= 0) S.at = linkedStep();
+  if (linkedStep() >= 0) goTo(linkedStep(), false);
   else S.isFirst = !D.lesson;
+  S.came = -1;
   S.presenting = location.search.includes("present");
   S.embedded = document.body.classList.toggle("embedded", location.search.includes("embed"));
 }
@@ -75,7 +88,7 @@ function open() {
   element("opening").remove();
   for (const listen of [listenToSteps, listenToPanes, listenToGraph, listenToKeys, listenToTouch, listenToPrinter, listenToDialog, listenToTerms]) listen();
   render();
-  if (!S.embedded) element("list").focus({ preventScroll: true });
+  if (!S.embedded) (element("typed") ?? element("list")).focus({ preventScroll: true });
   document.documentElement.dataset.opened = performance.now().toFixed(1);
 }
 

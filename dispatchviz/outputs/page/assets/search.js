@@ -39,7 +39,7 @@ const TEXTS = new Map([
 
 /** A line's label without the name of its file. Otherwise a word in that name would match each line of the file. */
 function withoutFile(label, role) {
-  return role === "program" && !label.startsWith("printed ") ? label.replace(/^\S.*?, (?=line \d)/, "") : label;
+  return role === "program" && !label.startsWith("printed ") ? label.replace(/^\S.*?,\s(?=line \d)/, "") : label;
 }
 
 function hitsIn(of, wanted, end) {
