@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, overload
@@ -36,6 +37,14 @@ def joined_columns(parts: Sequence[Part], whole: bool, names: Mapping[str, Any])
         computed = nested(parents, np.asarray(columns["kinds"]) == LINE)
         columns |= {name: getattr(computed, name).data for name in _NESTING}
     return Columns(**columns, **names)
+
+
+def in_memory(columns: Columns) -> Columns:
+    """Return columns that are read faster, for code that reads all of them many times: none has pieces."""
+    found: dict[str, Any] = {name: np.asarray(getattr(columns, name)).data for name in (*ARRAYS, *LINES)}
+    of_trace = {name: getattr(columns, name) for name in GROUPS}
+    found |= {name: each.whole if isinstance(each, JoinedGroups) else each for name, each in of_trace.items()}
+    return replace(columns, **found)
 
 
 def _column(parts: Sequence[Part], name: str) -> JoinedColumn:
@@ -132,12 +141,12 @@ class JoinedGroups(Groups):
         return of_parts.take(self._places.first_steps).data
 
     @cached_property
-    def _whole(self) -> Groups:
+    def whole(self) -> Groups:
         """The groups with their steps in memory."""
         steps = np.concatenate([np.asarray(part.steps, np.int32) for part in self._parts])
         numbers = [np.repeat(part.numbers, np.diff([*part.begins, len(part.steps)])) for part in self._parts]
         return grouped(np.concatenate(numbers), steps)
 
     numbers = property(lambda self: self._places.numbers)
-    begins = property(lambda self: self._whole.begins)
-    steps = property(lambda self: self._whole.steps)
+    begins = property(lambda self: self.whole.begins)
+    steps = property(lambda self: self.whole.steps)
