@@ -75,7 +75,7 @@ def _draw(output: str, operator: str | None, keys: tuple[str, ...], build: str |
 
     if keys or others:
         raise DispatchvizError("-o draws the whole table: leave out the KEYs and all other options but --build")
-    from dispatchviz.outputs.picture.chosen_picture import numbered
+    from dispatchviz.outputs.picture.called_table import numbered
     from dispatchviz.outputs.picture.drawn_picture import suffix_of
     from dispatchviz.outputs.picture.format import check_picture
     from dispatchviz.outputs.picture.table_picture import table_picture

@@ -29,12 +29,13 @@ class Steps:
 
     def check(self) -> None:
         """Raise DispatchvizError if the range cannot be read or if a view does not exist."""
-        from dispatchviz.outputs.step.step_text import check_view
-
         if self.steps is not None and RANGE.fullmatch(self.steps) is None:
             raise DispatchvizError(f"--steps {self.steps}: write a step such as 45, or 45-80")
-        for view in self.views:
-            check_view(view)
+        if self.views:
+            from dispatchviz.outputs.step.step_text import check_view  # imports every view
+
+            for view in self.views:
+                check_view(view)
 
     def range(self, trace: Trace) -> range:
         """Return the requested steps that the trace has. Raise DispatchvizError if it has none of them."""

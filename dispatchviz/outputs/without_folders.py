@@ -7,7 +7,7 @@ because Python printed them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 from typing import TypeVar, overload
@@ -16,6 +16,7 @@ import msgspec
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.record.trace_file.stored_events import some_events
 from dispatchviz.foundation.shipped_examples import names_example
 
 HAVE_FILES = (
@@ -83,6 +84,10 @@ class _Events(Sequence[ev.AnyEvent]):
 
     def __iter__(self) -> Iterator[ev.AnyEvent]:
         return (self._seen(event) for event in self._events)
+
+    def some(self, steps: Iterable[int]) -> Iterator[ev.AnyEvent]:
+        """Yield the events of some steps."""
+        return map(self._seen, some_events(self._events, steps))
 
     @overload
     def __getitem__(self, at: int) -> ev.AnyEvent: ...

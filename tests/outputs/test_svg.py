@@ -222,6 +222,27 @@ def test_a_leaf_used_a_thousand_times_is_drawn() -> None:
     assert "used 1001 times" in svg(picture)
 
 
+def test_labels_of_arrows_take_no_part_in_the_layout_of_a_big_graph() -> None:
+    """One ``label`` would double the ranks of the whole picture."""
+    short, long = (drawn(split_again(times)) for times in (2, 1000))
+    assert "xlabel" not in short.source
+    assert "input_nr 1" in set(texts(svg(short)))
+    arrows = [line for line in long.source.splitlines() if " -> " in line]
+    assert sum("xlabel=" in arrow for arrow in arrows) == 2 * 1000 - 2
+    assert not any(" label=" in arrow for arrow in arrows)
+    assert Counter(texts(svg(long)))["input_nr 1"] == 1000 - 1
+
+
+def split_again(times: int) -> Trace:
+    """Return a trace in which each Node has two outputs, which the next Node adds."""
+    tape = GraphTape()
+    one, other = tape.leaf("x"), tape.leaf("y")
+    for _ in range(times):
+        one, other = tape.op("SplitBackward0", one, other, shapes=((2,), (2,)))
+    tape.backward(one)
+    return tape.trace(program="split.py", sources={})
+
+
 @needs_dot
 def test_the_system_dot_draws_the_same_things() -> None:
     ours, theirs = (layout(drawn()).decode() for layout in (module._wasm, module._system_dot))

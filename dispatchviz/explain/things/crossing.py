@@ -95,8 +95,9 @@ def maker_of(trace: Trace, made: ev.NodeCreated) -> ev.AnyEvent:
     entered = index(trace).functions.get(made.node)
     if entered is not None:
         return trace[entered]
-    around = list(trace.ancestors(made.seq))
-    return next((event for event in around if isinstance(event, CALLS)), made)
+    kinds, codes = trace.columns.kinds, set(map(trace.columns.code, CALLS))
+    around = (trace[step] for step in trace.columns.ancestors(made.seq) if kinds[step] in codes)
+    return next((event for event in around if isinstance(event, CALLS)), made)  # false if the file is damaged there
 
 
 def _called(event: ev.AnyEvent) -> str:

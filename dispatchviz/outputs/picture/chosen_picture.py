@@ -6,15 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.calls.operator_cells import OperatorCells, operator_cells
-from dispatchviz.explain.cells.pytorch_tables import pytorch
-from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory, registration_history
-from dispatchviz.explain.codegen.operator_at_step import operator_at
-from dispatchviz.explain.codegen.structured_classes import family_of
 from dispatchviz.explain.sentences.statement import numbers_of_steps
-from dispatchviz.explain.trace_index.recorded_engine import build_of
 from dispatchviz.outputs.picture.drawn_picture import DrawnPicture
 from dispatchviz.outputs.picture.graph_picture import Picture, backward_graph, picture
 from dispatchviz.outputs.picture.picture_options import USUAL, Options
@@ -116,40 +109,14 @@ def _decision(trace: Trace, step: int) -> DrawnPicture:
 
 
 def _table(trace: Trace, step: int) -> DrawnPicture:
-    from dispatchviz.outputs.picture.table_picture import table_picture
+    from dispatchviz.outputs.picture.called_table import called_table
 
-    found = operator_cells(trace, step)
-    if found is None:
-        raise RenderError(f"nothing to draw: step {step} is in no call of an operator")
-    if not found.rows:
-        raise RenderError(f"nothing to draw: {found.operator} is not PyTorch's own operator, so its table is unknown")
-    order = {} if found.kept else registration_order(found.operator, build_of(trace.header))
-    rows = [row for row in found.rows if row.key in DispatchKey.__members__]
-    cell = next(row for row in rows if row.key == found.chosen.key)
-    same = cell.kernel == found.chosen.kernel  # otherwise the program has replaced it
-    chosen = cell.cell if same else None
-    return table_picture(found.operator, rows, order, chosen=chosen, registered=_registered(found))
-
-
-def _registered(found: OperatorCells) -> list[str]:
-    """Return the registrations that the program had made for the operator by then."""
-    return [f"{key}: {kernel or 'removed'} (step {step})" for key, kernel, step in found.registered]
-
-
-def registration_order(operator: str, build: str) -> dict[tuple[str, str], int]:
-    """Return the number of each registration by kernel and key or alias."""
-    registry = pytorch(build)
-    entry = registry.get(operator)
-    return numbered(registration_history(entry, registry, build)) if entry else {}
-
-
-def numbered(history: RegistrationHistory) -> dict[tuple[str, str], int]:
-    """Return the same for a history."""
-    steps = history.steps
-    return {(step.kernel, step.key): step.number for step in reversed(steps) if step.kernel}
+    return called_table(trace, step)
 
 
 def _classes(trace: Trace, step: int) -> DrawnPicture:
+    from dispatchviz.explain.codegen.operator_at_step import operator_at
+    from dispatchviz.explain.codegen.structured_classes import family_of
     from dispatchviz.outputs.picture.structured_picture import class_drawing
 
     operator = operator_at(trace, step)

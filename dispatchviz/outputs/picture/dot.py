@@ -194,7 +194,7 @@ class Pen:
         """
         label = as_drawn(text)
         self.texts.append(label)
-        return "".join(_ESCAPES.get(char, char) for char in label)
+        return label.translate(_ESCAPES)
 
     def lines(self, texts: Iterable[str]) -> str:
         """Return lines that are aligned to the left."""
@@ -214,7 +214,7 @@ class Pen:
         return Drawing(source, tuple(self.texts), len(self.names), len(self.edges))
 
 
-_ESCAPES = {**{char: f"\\{char}" for char in "{}|<>\\"}, "&": "&amp;"}
+_ESCAPES = str.maketrans({**{char: f"\\{char}" for char in "{}|<>\\"}, "&": "&amp;"})
 
 
 _PAGE = {
@@ -386,8 +386,9 @@ def _draw_edge(
             head += ":t:n" if ports and has_ports(node) else ":n"
         full.add(target.number)
         line = UNUSED if graph.prunes(edge) else {} if target.leaf else {"weight": "8"}
-        label = edge_label(pen, node, index, edge, target) if ports else {}
-        pen.edge(tail, head, id=name, **line, **label)
+        label = edge_label(node, index, edge, target) if ports else ""
+        texts = {label_place(graph): nohtml(pen.text(label))} if label else {}
+        pen.edge(tail, head, id=name, **line, **texts)
 
 
 PARENT = {"style": "dotted", "color": "#8A3A69", "class": "parent", "constraint": "false"}
@@ -472,11 +473,21 @@ def draw_empty(pen: Pen, tail: str, name: str) -> None:
     pen.edge(tail, f"{name}_empty", id=name, style="dashed", arrowhead="none")
 
 
-def edge_label(pen: Pen, node: GraphNode, index: int, edge: GraphEdge, target: GraphNode) -> dict[str, str]:
+def edge_label(node: GraphNode, index: int, edge: GraphEdge, target: GraphNode) -> str:
+    """Return the number of an edge and the input that it leads to, unless the boxes show them."""
     parts = [] if has_ports(node) or len(node.edges) < 2 else [f"{index}"]
     if edge.input_nr or len(target.inputs) > 1:
         parts.append(f"input_nr {edge.input_nr}")
-    return {"label": nohtml(pen.text(" to ".join(parts)))} if parts else {}
+    return " to ".join(parts)
+
+
+def label_place(graph: BackwardGraph) -> str:
+    """Return the attribute for labels of edges. In a big graph they are placed after the layout.
+
+    A ``label`` takes part in the layout: it doubles the ranks of the whole graph, and with them the time and the length
+    of each arrow that passes them.
+    """
+    return "xlabel" if len(graph) > MANY else "label"
 
 
 def node_texts(graph: BackwardGraph, node: GraphNode) -> tuple[str, str, list[str]]:

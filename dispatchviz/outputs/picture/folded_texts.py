@@ -46,6 +46,7 @@ class Texts:
     def __init__(self, graph: BackwardGraph, fold: Fold) -> None:
         self._graph, self._fold, self._order = graph, fold, fold_order(graph)
         self._places = UserPlaces(graph.trace)
+        self._leaf_names: dict[int, str] = {}
 
     def node(self, at: int) -> GraphNode:
         """Return the Node at a position."""
@@ -152,8 +153,13 @@ class Texts:
 
     def _modules(self, positions: Iterable[int]) -> list[str]:
         """Return the modules whose parameters the Nodes at some positions accumulate."""
-        names = (leaf_name(self._graph, self._order[at]) for at in positions)
-        return [module for name in names if (module := module_of(name))]
+        return [module for name in map(self._leaf_name, positions) if (module := module_of(name))]
+
+    def _leaf_name(self, at: int) -> str:
+        """Return the name of the leaf of a position. It is kept, because frames and boxes name the same leaves."""
+        if at not in self._leaf_names:
+            self._leaf_names[at] = leaf_name(self._graph, self._order[at])
+        return self._leaf_names[at]
 
     def _function(self, positions: Iterable[int]) -> str:
         """Return the innermost function of the program that made all Nodes at some positions in one call."""
@@ -293,7 +299,7 @@ class Texts:
         if node.leaf is None:
             return node.name
         iterations = islice(everywhere(at, path), MOST_ITERATIONS)
-        names = dict.fromkeys(leaf_name(self._graph, self._order[place]) for place in iterations)
+        names = dict.fromkeys(map(self._leaf_name, iterations))
         return f"leaf {in_all_iterations(list(names))}"
 
 

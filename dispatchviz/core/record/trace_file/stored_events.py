@@ -8,7 +8,7 @@ import weakref
 import zlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple, Protocol, overload
@@ -255,7 +255,8 @@ class StoredEvents(Sequence[AnyEvent]):
 
 def some_events(events: Sequence[AnyEvent], steps: Iterable[int]) -> Iterator[AnyEvent]:
     """The events of some steps of a trace in memory or in a file."""
-    return events.some(steps) if isinstance(events, StoredEvents) else map(events.__getitem__, steps)
+    some: Callable[[Iterable[int]], Iterator[AnyEvent]] | None = getattr(events, "some", None)
+    return some(steps) if some else map(events.__getitem__, steps)
 
 
 def _are_lines(raw: bytes, count: int) -> bool:
