@@ -34,7 +34,7 @@ def user_frame(frame: FrameType | None = None, base: Base = (0, None)) -> FrameT
     None if there is none.
     """
     frame = frame or sys._getframe(1)
-    while frame is not None and not is_base(frame, base):
+    while frame is not None and not (id(frame) == base[0] and frame.f_code is base[1]):
         if is_users_file(frame.f_code.co_filename) or id(frame.f_code) in _of_users:  # ``is_users``, without a call
             return frame
         frame = frame.f_back

@@ -36,6 +36,7 @@ DIFFERENT = {
     "tensors": "versions are not seen",
     "things": "writes appear as calls, and Nodes do not report that they free what they saved",
     "structured": "a structured kernel calls its meta and impl functions itself",
+    "memory": "it is not seen when a graph that does not run is freed",
     "node": "ownership, anomaly mode and execution are not seen",
     "engine": "the engine does not show its queue, its buffers and its counts",
     "table": REGISTRATIONS,
