@@ -16,6 +16,7 @@ from dispatchviz.core.table.dump import dump_state, dump_table
 from dispatchviz.core.table.pytorch_registrations import pytorch_registry
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.installed_torch import installed_torch, release
+from dispatchviz.live.kernel_calls import hands_out_kernels
 from dispatchviz.live.registration import UNKNOWN_FILE, is_generated
 from dispatchviz.live.release_changes import release_changes, snapshot_of_model
 from dispatchviz.live.snapshot import Operator, Snapshot
@@ -218,6 +219,8 @@ def test_a_schema_that_differs_is_named() -> None:
 @pytest.mark.torch
 def test_registrations_read_during_a_recording_are_those_before() -> None:
     """Kernels of a recording are in no text that is read meanwhile."""
+    if not hands_out_kernels(installed_torch()._C):
+        pytest.skip("of releases before 2.9, all registrations are read before a recording begins")
     before = InstalledPyTorch()
     names = ["aten::add.Tensor", "aten::relu", "aten::_nnpack_available", "aten::to_sparse"]
     expected = {name: list(before.registered(name)) for name in names}
