@@ -10,7 +10,7 @@ class GalleryLinks(NamedTuple):
     """The addresses, relative to the page."""
 
     contents: str
-    """That of the list of all pages."""
+    """The address of the index page."""
     next_title: str = ""
     """The title of the next lesson; empty if none follows."""
     next_page: str = ""
