@@ -24,9 +24,10 @@ CHANGING = (
 )  # fmt: skip
 """Environment variables that change screens or results."""
 
-signal.signal(
-    signal.SIGINT, signal.default_int_handler
-)  # programs started here receive Ctrl+C, also under nohup or `&`
+# Programs started here end by these signals, also where the tests themselves run under nohup or `&`, which ignore them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for number in (signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+    signal.signal(number, signal.SIG_DFL)
 os.environ["OMP_NUM_THREADS"] = "1"  # as when PyTorch was recorded; read when the first test imports the package
 
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
