@@ -53,12 +53,21 @@ def unfolded_events(trace: Trace, begin: int = 0) -> Iterator[ev.AnyEvent]:
     """Yield the events of ``unfolded``, read in sequence without look-ups."""
     following = begin
     for event in map(trace.__getitem__, range(begin, len(trace))) if begin else trace:
-        if event.seq >= following:
-            is_profilers = isinstance(event, ev.Dispatched) and event.operator.startswith(PROFILER)
-            if not is_profilers:
-                yield event
-            if is_profilers or (isinstance(event, ev.TensorFormatted) and not _failed(trace, event.seq)):
-                following = trace.ends[event.seq] + 1
+        if event.seq < following:
+            continue
+        if type(event) not in _FOLDING:
+            yield event
+            continue
+        if isinstance(event, ev.Dispatched) and event.operator.startswith(PROFILER):
+            following = trace.ends[event.seq] + 1
+            continue
+        yield event
+        if isinstance(event, ev.TensorFormatted) and not _failed(trace, event.seq):
+            following = trace.ends[event.seq] + 1
+
+
+_FOLDING = (ev.Dispatched, ev.TensorFormatted)
+"""The kinds whose contents may be folded."""
 
 
 def _failed(trace: Trace, at: int) -> bool:
