@@ -11,6 +11,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 from heapq import merge
+from itertools import chain
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -46,7 +47,7 @@ def _folded(trace: Trace, profiler: bool) -> Iterator[tuple[int, int]]:
 def profiler_calls(trace: Trace) -> array[int]:
     """Return the calls of the profiler's operators."""
     calls = (steps for operator, _, steps in trace.columns.calls() if operator.startswith(PROFILER))
-    return array("i", merge(*calls))
+    return array("i", sorted(chain(*calls)))
 
 
 def unfolded_events(trace: Trace, begin: int = 0) -> Iterator[ev.AnyEvent]:
