@@ -30,6 +30,8 @@ ARRAYS = {
 """The columns that have an entry for each event, and the types of their entries."""
 LINES = {"places": "i", "callers": "i"}
 """The columns that have an entry for each SourceLine, and the types of their entries."""
+NAMES = ("kind_names", "operator_names", "key_names", "name_texts", "line_places")
+"""The fields that are not columns."""
 CHANGES = ("steps", "ends", "siblings")
 """Columns about events of earlier parts: ``changed_steps`` and so on."""
 
