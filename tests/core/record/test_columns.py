@@ -228,7 +228,7 @@ def in_parts(events: list[AnyEvent], per_part: int, carried: int, monkeypatch: p
 
 
 def written_in_parts(events: list[AnyEvent], per_part: int, monkeypatch: pytest.MonkeyPatch) -> bytes:
-    """The bytes of such a file, written as a recording writes it."""
+    """The bytes of this file, written as a recording writes it."""
     monkeypatch.setattr(writers, "EVENTS_PER_PART", per_part)
     stream = io.BytesIO()
     writer = writers.IndexedWriter(stream, PLAIN_HEADER)
