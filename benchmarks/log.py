@@ -22,8 +22,8 @@ from dispatchviz.foundation.terminal_output import chunks
 from dispatchviz.outputs.log.text_log import text_log
 
 BARS = {
-    "log, of msgspec's lines": 34.0,
-    "training log, of msgspec's lines": 20.0,
+    "log, of msgspec's lines": 28.0,
+    "training log, of msgspec's lines": 15.0,
     "ten times the adds": 1.4,
     "ten times the training": 1.4,
 }

@@ -33,6 +33,15 @@ def tensor_name(trace: Trace, tensor: int, at: int) -> str:
     """Return the user's name of a tensor as of a step: ``x``, ``x.grad``; else ``z (t5)``, ``x@3``, ``0.1``, ``x.T``,
     ``x before .cuda()``, or ``t5``.
     """
+    known = index(trace).display_names(at)
+    try:
+        return known[tensor]
+    except KeyError:
+        name = known[tensor] = _found_name(trace, tensor, at)
+        return name
+
+
+def _found_name(trace: Trace, tensor: int, at: int) -> str:
     named, grads = _known_name(trace, tensor, at)
     name = _name(trace, named, at)
     return f"({name}){grads}" if grads and BEFORE in name else name + grads
