@@ -84,7 +84,7 @@ def key_set_card(trace: Trace, seq: int) -> KeySetCard | None:
     return None if call is None else _card(trace, call.seq)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=64)
 def _card(trace: Trace, seq: int) -> KeySetCard | None:
     """The card at any step in a dispatch."""
     call = trace[seq]
