@@ -42,7 +42,7 @@ def step_texts(trace: Trace, lines: Lines, kept: Collection[int]) -> dict[str, o
     none = no_traceback(bool(trace.steps_of(ev.ErrorRaised)))
     return {
         "cross": _text("", "", _crossed, trace, lines, kept),
-        "app.ask_thing": _text("Tensors and Nodes of this step", NO_THING, _Things().rows, trace, lines, kept),
+        "app.ask_thing": _text("Tensors and Nodes of this step", NO_THING, Things().rows, trace, lines, kept),
         "traceback": _text("Python's traceback", none, _traceback, trace, lines, kept),
         "registration": _text("How its table was filled", "", _Histories(trace).rows, trace, lines, kept),
     }
@@ -64,7 +64,7 @@ def _crossed(trace: Trace, at: int) -> list[Line]:
     return [line((f" {found.text}", "hint"), goto=found.seq)]
 
 
-class _Things:
+class Things:
     """The answers about each tensor and Node of a step. They are made once for each range of steps without events about
     them.
     """
@@ -80,7 +80,7 @@ class _Things:
     def _rows(self, trace: Trace, thing: TensorThing | NodeThing, at: int) -> list[Line]:
         now = self._moment(trace, thing, at)
         if thing not in self._known or self._known[thing][0] != now:
-            self._known[thing] = now, _answers(trace, thing, at)
+            self._known[thing] = now, answers(trace, thing, at)
         return self._known[thing][1]
 
     def _moment(self, trace: Trace, thing: TensorThing | NodeThing, at: int) -> Hashable:
@@ -95,7 +95,7 @@ class _Things:
         return self._many[thing]
 
 
-def _answers(trace: Trace, thing: TensorThing | NodeThing, at: int) -> list[Line]:
+def answers(trace: Trace, thing: TensorThing | NodeThing, at: int) -> list[Line]:
     """Return the questions about a tensor or Node, with their answers."""
     return [
         line((title(trace, thing, at), "bold"), (f"  {description(trace, thing, at)}", "dim")),
