@@ -122,13 +122,14 @@ def _running(trace: Trace, seq: int, code: Code) -> _Running:
         return whole
     function, events, numbers = read
     if isinstance(trace[seq], OVER) and trace[seq].parent == code.seq:
-        return whole._replace(line=_only_return(function))
+        return _Running(*whole[:3], _only_return(function))
     around = (seq, *takewhile(lambda step: step != code.seq, trace.columns.ancestors(seq)))
     line = _line_of(around, numbers)
-    in_formula = any(isinstance(trace[at], ev.ForwardFormulaEntered) for at in around)
+    formulas = trace.steps_of(ev.ForwardFormulaEntered)
+    in_formula = len(formulas) > 0 and any(isinstance(trace[at], ev.ForwardFormulaEntered) for at in around)
     found = _forward_mode_function(code.file, function, line) if in_formula else None
     if found is None:
-        return whole._replace(line=line)
+        return _Running(*whole[:3], line)
     within = [event for event in events if numbers[event.seq] == line]
     line = _line_of(around, _numbered(within, event_lines.lines_of(found.file, found.function, within)))
     return _Running(found.file, found.function.lineno, found.function.end_lineno or 0, line)

@@ -122,7 +122,7 @@ def parameters_of(trace: Trace, at: int) -> dict[int, str]:
 
 def _of_node(trace: Trace, at: int) -> Iterator[int]:
     """Yield the gradients that the running Node receives, and its saved tensors."""
-    node = at_or_around(trace, at, ev.NodeStarted)
+    node = at_or_around(trace, at, ev.NodeStarted) if trace.steps_of(ev.NodeStarted) else None
     if node is None:
         return
     yield from (tensor for tensor in node.gradients if tensor is not None)
