@@ -149,7 +149,7 @@ def called_below(trace: Trace, seq: int, around: Sequence[Frame]) -> tuple[Frame
     return (*frames, *(kernel_below(trace, event) if isinstance(event, ev.ImplEntered) else ()))
 
 
-def _frames(trace: Trace, event: ev.AnyEvent, frames: Sequence[Frame], found: list[Frame], seq: int) -> Sequence[Frame]:
+def _frames(trace: Trace, event: ev.AnyEvent, frames: list[Frame], found: list[Frame], seq: int) -> Sequence[Frame]:
     """The frames of an event on the stack of step ``seq``, and those between them and the frame before."""
     match event:
         case ev.BindingEntered() | ev.Dispatched():
