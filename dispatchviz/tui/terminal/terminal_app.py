@@ -40,6 +40,10 @@ Result = TypeVar("Result")
 """The type of the application's result."""
 
 
+READABLE, UNCOLORED = Readable(), [Uncolored()]
+"""The filters of all lines. Textual keeps a filtered line with its filter, so they are made once."""
+
+
 class Ready(Message):
     """The message that the first screen is shown and keys can be handled."""
 
@@ -204,7 +208,7 @@ class TerminalApp(App[Result]):
             self.failed = failure(error, report, self.what_failed)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        return [Uncolored()] if self.no_color else [*super().get_line_filters(), Readable()]
+        return UNCOLORED if self.no_color else [*super().get_line_filters(), READABLE]
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         yield from palette_commands(self._entries, self.run_key_action)
