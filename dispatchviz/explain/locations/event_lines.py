@@ -75,6 +75,9 @@ BESIDE = (ev.TensorCreated, ev.Boxed, ev.Unboxed)
 
 _NEVER = 1000 * _ASTRAY
 
+_WITHOUT_CALLS = (ast.Name, ast.Constant, ast.expr_context, ast.operator, ast.cmpop, ast.boolop, ast.unaryop)
+"""The parts of a syntax tree that contain no call."""
+
 _DEEPEST, _MOST = 4, 400
 """The greatest depth of nested calls that are read, and the number of steps up to which they are read."""
 
@@ -194,6 +197,11 @@ class Reader(ast.NodeVisitor):
         self._all(function.body)
         self.steps.append(Step(0, before=self.last | self._returned, other=_NEVER))
         return self.steps
+
+    def visit(self, node: ast.AST) -> None:
+        """Read a part of the tree, unless it cannot contain a call."""
+        if not isinstance(node, _WITHOUT_CALLS):
+            super().visit(node)
 
     def _all(self, nodes: Iterable[ast.AST]) -> None:
         for node in nodes:
