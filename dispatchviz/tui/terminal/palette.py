@@ -20,7 +20,6 @@ from dispatchviz.views.text.line_fitting import fit
 from dispatchviz.views.text.roles import ROLES
 from dispatchviz.views.text.styled_line import Line, Span
 
-
 NOTHING = Line()
 
 STRIPS = 2_000

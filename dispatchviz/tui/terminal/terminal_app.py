@@ -28,8 +28,8 @@ from textual.worker import WorkerFailed
 from dispatchviz.foundation.garbage_collection import (
     collect_as_usual,
     collect_at_any_time,
-    collect_if_due,
     collect_by_clock,
+    collect_if_due,
 )
 from dispatchviz.tui.terminal import support
 from dispatchviz.tui.terminal.ending import StepperError, ended_by_signals, failure
