@@ -84,7 +84,9 @@ def _imported(file: str, name: str) -> Found | None:
     return None if where is None else _defined(f"{where[0]}.py", where[1])
 
 
+@functools.lru_cache(maxsize=4096)
 def _defined(file: str, name: str) -> Found | None:
+    """Return a function at the top level of a module. It is cached by name: the hash of all lines takes longer."""
     at = _definitions(file).get(name)
     function = None if at is None else own_function_at(file, at)
     return None if function is None else Found(file, function)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from threading import Thread
 
 from textual import events
 from textual.app import ComposeResult
@@ -50,6 +51,8 @@ class StepperScreen(View):
         chosen = choice or PaneChoice(kept=read_layouts())
         self.scene = Scene(cursor, opened_at=cursor.at, choice=chosen, leaving=leaving, lesson=lesson)
         self._widgets, self._complete = StepperWidgets(cursor), False
+        self.loads_ahead: Thread | None = None
+        """The thread that loads the code of keys; None until the first screen is complete."""
         self.panes = self._widgets.panes
         self._box_layout = BoxLayout(lambda size: self.scene.plan(*size).boxes)
 
@@ -72,7 +75,14 @@ class StepperScreen(View):
         self.scene = replace(self.scene, opened_at=cursor.at)
         self.show(cursor, self.scene.note)
         await self._make_prompt()
-        self.call_after_refresh(self._widgets.color_source)
+        self.call_after_refresh(self._load)
+
+    def _load(self) -> None:
+        """Color the source, then load the code of all keys."""
+        from dispatchviz.tui.loaded_ahead import load_ahead
+
+        self._widgets.color_source()
+        self.loads_ahead = load_ahead()
 
     async def _make_prompt(self) -> None:
         """Create the input line, so that keys are handled. If it were created by a key, it would miss the next key."""

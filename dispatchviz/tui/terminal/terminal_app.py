@@ -25,7 +25,12 @@ from textual.theme import Theme, ThemeProvider
 from textual.widget import AwaitMount
 from textual.worker import WorkerFailed
 
-from dispatchviz.foundation.garbage_collection import collect_as_usual
+from dispatchviz.foundation.garbage_collection import (
+    collect_as_usual,
+    collect_at_any_time,
+    collect_by_clock,
+    collect_if_due,
+)
 from dispatchviz.tui.terminal import support
 from dispatchviz.tui.terminal.ending import StepperError, ended_by_signals, failure
 from dispatchviz.tui.terminal.kept_theme import read_theme, write_theme
@@ -38,6 +43,15 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 """The type of the application's result."""
+
+
+READABLE, UNCOLORED = Readable(), [Uncolored()]
+"""The filters of all lines. Textual keeps a filtered line with its filter, so they are made once."""
+
+COLLECTS = 0.5
+"""The seconds between two looks whether garbage must be collected. A collection takes as long as there are objects
+since the last one.
+"""
 
 
 class Ready(Message):
@@ -149,8 +163,12 @@ class TerminalApp(App[Result]):
         self._loop_of_keys = asyncio.get_running_loop()
         self.app_resume_signal.subscribe(self, self._repaint)
         self.theme_changed_signal.subscribe(self, self._view.use_theme)
+        self.set_interval(COLLECTS, collect_if_due)
         if support.is_there():
             self.set_interval(1, support.end_if_gone)  # otherwise its input would be read forever, at full speed
+
+    def on_unmount(self) -> None:
+        collect_at_any_time()
 
     def use_kept_theme(self) -> None:
         """Use the theme that the reader chose last."""
@@ -204,7 +222,7 @@ class TerminalApp(App[Result]):
             self.failed = failure(error, report, self.what_failed)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        return [Uncolored()] if self.no_color else [*super().get_line_filters(), Readable()]
+        return UNCOLORED if self.no_color else [*super().get_line_filters(), READABLE]
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         yield from palette_commands(self._entries, self.run_key_action)
@@ -246,6 +264,7 @@ class TerminalApp(App[Result]):
     async def on_ready(self) -> None:
         """Handle the keys that were typed before the first screen was complete, before all later ones."""
         collect_as_usual()
+        collect_by_clock()
         for event in self._keys.release():
             await self.on_event(event)
 
