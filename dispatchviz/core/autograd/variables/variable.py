@@ -26,6 +26,7 @@ from dispatchviz.core.keys.key_set import autograd_dispatch_keyset_with_ADInplac
 from dispatchviz.core.keys.keys import KEY_BITS, DispatchKey
 from dispatchviz.core.python_side import torch_dispatch
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.process_modes import process_modes
 from dispatchviz.core.tensor.tensor import Size, Tensor, VersionCounter, ViewMeta
 from dispatchviz.core.thread.guards import AutoGradMode
 from dispatchviz.core.thread.thread_state import thread
@@ -121,14 +122,18 @@ _making_accumulators = threading.RLock()
 
 
 def _new_accumulator(leaf: Tensor) -> Node:
+    """Return a new AccumulateGrad of a leaf that has none, or the one that another thread has just made."""
+    if not process_modes.several_threads:
+        return _made_accumulator(leaf)
     with _making_accumulators:  # two threads must not create one each, since two Nodes would not keep their sums apart
-        reference = leaf._accumulator
-        accumulator = reference() if reference is not None else None
-        if accumulator is None:
-            accumulator = _accumulate_grad()(leaf)
-            leaf._accumulator = weakref.ref(accumulator)
-            if recorder.active is not None:
-                recorder.active.accumulator_made(accumulator, leaf)
+        return try_get_grad_accumulator(leaf) or _made_accumulator(leaf)
+
+
+def _made_accumulator(leaf: Tensor) -> Node:
+    accumulator = _accumulate_grad()(leaf)
+    leaf._accumulator = weakref.ref(accumulator)
+    if recorder.active is not None:
+        recorder.active.accumulator_made(accumulator, leaf)
     return accumulator
 
 

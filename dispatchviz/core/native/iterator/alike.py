@@ -15,7 +15,7 @@ from msgspec import Struct
 from dispatchviz.core.native.iterator.tensor_iterator import quiet
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.process_modes import NO_MODE, Mode, process_modes
-from dispatchviz.core.tensor.tensor import CONTIGUOUS_STRIDES, Tensor, allocated
+from dispatchviz.core.tensor.tensor import CONTIGUOUS_STRIDES, Tensor, allocated_like
 
 
 class AlikeLoop(Struct, frozen=True, eq=False):
@@ -34,7 +34,7 @@ class AlikeLoop(Struct, frozen=True, eq=False):
         """Return the result; None if the operands are not alike."""
         if not _are_alike(a, b):
             return None
-        result = allocated(a._size, a._stride, a._dtype, a._device)
+        result = allocated_like(a)
         quiet.run(self.function, a._array, b._array, result._array)
         return result
 
@@ -71,7 +71,7 @@ def _recorded_run(self: AlikeLoop, a: Tensor, b: Tensor) -> Tensor | None:
     size, stride, dtype, device = a._size, a._stride, a._dtype, a._device
     number, storage = next(rec.tensor_numbers), next(rec.storage_numbers)
     try:
-        result = allocated(size, stride, dtype, device, number, storage)
+        result = allocated_like(a, number, storage)
     except BaseException:
         rec.note(("meta_entered", self.family))
         raise
