@@ -2,7 +2,8 @@
 
 Most calls of ``add`` and ``mul`` have two contiguous tensors on the CPU with one shape and one dtype. For these, this
 module does what the meta function and the impl function do, in less than half the time, and a recorder gets one note
-instead of four. All other calls, and recordings that read the numbers of tensors, take the long way.
+instead of four. All other calls, and recordings that read the numbers of tensors, take the long way. The events are the
+same on both, and the source pane shows the lines of the long one.
 """
 
 from __future__ import annotations
