@@ -49,9 +49,9 @@ Call = Callable[[], object]
 ROUNDS = often(160)
 BATCH = often(500)
 BARS = {
-    "add, of HIPS autograd": 0.8,
-    "add of which one operand requires grad, of the same": 1.1,
-    "add of a leaf not in use, of the same": 1.4,
+    "add, of HIPS autograd": 0.75,
+    "add of which one operand requires grad, of the same": 0.95,
+    "add of a leaf not in use, of the same": 1.1,
     "add, of itself without the seam": 1.03,
     "recorded add, of PyTorch under DebugMode": 0.25,
     "ns of recording, per event": 100.0,
