@@ -9,7 +9,7 @@ class Goal(NamedTuple):
     """A figure of a benchmark, and what it should be at most."""
 
     action: str
-    """What a person does."""
+    """The action of a person."""
     benchmark: str
     """The module that measures it."""
     result: str
