@@ -57,6 +57,9 @@ DUE = 10
 _before_screen: list[tuple[int, int, int]] = []
 """The thresholds from before ``collect_by_clock``."""
 
+_more_exempt = False
+"""True if objects became exempt since all were last looked at."""
+
 
 def collect_by_clock() -> None:
     """Leave full collections to ``collect_if_due`` until ``collect_at_any_time``. Python's own would look at the whole
@@ -75,9 +78,20 @@ def exempt_so_far() -> None:
         gc.freeze()
 
 
-def collect_if_due() -> None:
-    """Collect all garbage if a full collection is due. The objects that are left are exempt from the next ones."""
-    if _before_screen and gc.isenabled() and gc.get_count()[2] >= DUE:
+def collect_if_due(idle: bool = False) -> None:
+    """Collect garbage if a full collection is due. The objects that are left are exempt from the next ones, until the
+    reader is ``idle``: then all objects are looked at once, which takes some tenths of a second.
+    """
+    global _more_exempt
+    if not _before_screen or not gc.isenabled():
+        return
+    if gc.get_count()[2] >= DUE:
+        gc.collect()
+        gc.freeze()
+        _more_exempt = True
+    elif idle and _more_exempt:
+        _more_exempt = False
+        gc.unfreeze()
         gc.collect()
         gc.freeze()
 

@@ -85,6 +85,22 @@ def test_garbage_of_a_screen_is_collected_when_it_is_due() -> None:
     assert gone() is None
 
 
+def test_garbage_of_exempt_objects_is_collected_once_the_reader_is_idle() -> None:
+    collect_by_clock()
+    gc.set_threshold(0)
+    ring = Ring()
+    for _ in range(DUE):
+        gc.collect(1)
+    collect_if_due()
+    gone = weakref.ref(ring)
+    del ring
+    collect_if_due()
+    gc.collect()
+    assert gone() is not None
+    collect_if_due(idle=True)
+    assert gone() is None
+
+
 def test_collections_are_as_before_after_a_screen() -> None:
     collect_by_clock()
     collect_by_clock()

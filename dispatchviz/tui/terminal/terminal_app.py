@@ -6,6 +6,7 @@ Elsewhere: the actions of keys (``keymap.py``, ``home/home_keymap.py``), the scr
 from __future__ import annotations
 
 import asyncio
+import time
 import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -52,6 +53,9 @@ COLLECTS = 0.5
 """The seconds between two looks whether garbage must be collected. A collection takes as long as there are objects
 since the last one.
 """
+
+IDLE = 10.0
+"""The seconds without a key or click after which a collection may take longer."""
 
 
 class Ready(Message):
@@ -108,6 +112,8 @@ class TerminalApp(App[Result]):
         self.failed: StepperError | None = None
         """The error that closed the screen, if it was a bug of ours."""
         self._view, self._entries = view, tuple(keymap)
+        self._touched = time.monotonic()
+        """The time of the last key or click."""
         self._loop_of_keys: asyncio.AbstractEventLoop | None = None
         self._typed_behind: list[events.Key | events.Paste] = []
         """The keys after the one that ended it, as far as they reached it."""
@@ -163,7 +169,7 @@ class TerminalApp(App[Result]):
         self._loop_of_keys = asyncio.get_running_loop()
         self.app_resume_signal.subscribe(self, self._repaint)
         self.theme_changed_signal.subscribe(self, self._view.use_theme)
-        self.set_interval(COLLECTS, collect_if_due)
+        self.set_interval(COLLECTS, lambda: collect_if_due(time.monotonic() - self._touched > IDLE))
         if support.is_there():
             self.set_interval(1, support.end_if_gone)  # otherwise its input would be read forever, at full speed
 
@@ -232,6 +238,8 @@ class TerminalApp(App[Result]):
         """Pass keys and pastes on the view to ``TypedKeys`` first. Textual gets everything else, and keys that are
         unknown there.
         """
+        if isinstance(event, events.InputEvent):
+            self._touched = time.monotonic()
         if isinstance(event, events.InputEvent) and (self._exit or not self.screen_stack):
             if _is_typed(event):
                 self._typed_behind.append(event)  # no screen is left to receive it
