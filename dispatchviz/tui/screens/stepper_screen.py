@@ -17,7 +17,7 @@ from textual.theme import Theme
 
 from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.tui.terminal.palette import Palette
-from dispatchviz.tui.terminal.terminal_app import Ready, View
+from dispatchviz.tui.terminal.terminal_app import View
 from dispatchviz.tui.widgets.box_layout import BoxLayout
 from dispatchviz.tui.widgets.pane_view import PaneView
 from dispatchviz.tui.widgets.rows_view import RowsView
@@ -74,7 +74,7 @@ class StepperScreen(View):
         self._complete, cursor = True, self._opened()
         self.scene = replace(self.scene, opened_at=cursor.at)
         self.show(cursor, self.scene.note)
-        await self._make_prompt()
+        await self.make_prompt(self.panes[STEPS])
         self.call_after_refresh(self._load)
 
     def _load(self) -> None:
@@ -83,15 +83,6 @@ class StepperScreen(View):
 
         self._widgets.color_source()
         self.loads_ahead = load_ahead()
-
-    async def _make_prompt(self) -> None:
-        """Create the input line, so that keys are handled. If it were created by a key, it would miss the next key."""
-        from dispatchviz.tui.widgets.prompt import Prompt  # not needed for the first paint
-
-        prompt = Prompt(self.panes[STEPS])
-        await self.mount(prompt)
-        self.prompt = prompt
-        self.post_message(Ready())
 
     def use_theme(self, theme: Theme | None = None) -> None:
         """Paint everything in the colors of the application's theme."""

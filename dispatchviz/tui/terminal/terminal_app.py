@@ -23,7 +23,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.system_commands import SystemCommandsProvider
 from textual.theme import Theme, ThemeProvider
-from textual.widget import AwaitMount
+from textual.widget import AwaitMount, Widget
 from textual.worker import WorkerFailed
 
 from dispatchviz.foundation.garbage_collection import (
@@ -75,6 +75,17 @@ class View(Screen[None]):
 
     prompt: Prompt | None = None
     """The input line; it exists once keys can be handled."""
+
+    async def make_prompt(self, home: Widget) -> None:
+        """Create the input line, so that keys are handled. If it were created by a key, it would miss the next key.
+        ``home`` gets the focus after a question that was asked while no widget had it.
+        """
+        from dispatchviz.tui.widgets.prompt import Prompt  # not needed for the first paint
+
+        prompt = Prompt(home)
+        await self.mount(prompt)
+        self.prompt = prompt
+        self.post_message(Ready())
 
     def use_theme(self, theme: Theme | None = None) -> None:
         """Paint everything in the colors of the application's theme."""
