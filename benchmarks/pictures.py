@@ -2,8 +2,8 @@
 
     python -m benchmarks.pictures
 
-The traces are a chain of 1,000 additions and transformers of 4,232, 5,000 and 50,000 Nodes. Each command is a process of its
-own. They alternate, and the smallest of the rounds counts, because the drawing library is compiled in the first.
+The traces are a chain of 1,000 additions and transformers of 4,232, 5,000 and 50,000 Nodes. Each command is a process
+of its own. They alternate, and the smallest of the rounds counts, because the drawing library is compiled in the first.
 """
 
 from __future__ import annotations
