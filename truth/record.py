@@ -54,7 +54,7 @@ RECORDERS = {
     "autocast_policies": Recorder("the cast policy of each operator", TORCH, "30 s"),
     "dispatch_keys": Recorder("keys and key sets", TORCH, "30 s"),
     "dispatch_tables": Recorder(
-        "registrations of all operators, digests of their tables", f"{TORCH}; then a CUDA build for CUDA's", "1 min"
+        "registrations of all operators, digests of their tables", "PyTorch 2.13, better a CUDA build", "1 min"
     ),
     "dispatch_registrations": Recorder("refused registrations, random sequences of them", TORCH, "30 s"),
     "registration_histories": Recorder("random histories of registrations", TORCH, "30 s"),

@@ -10,6 +10,7 @@ import pytest
 from dispatchviz.core.table.pytorch_registrations import PyTorch
 from truth import record, records, show
 from truth.formats.registrations_file import PATH, Row, read, text
+from truth.observers.builds import only_in_cuda_builds
 from truth.programs import EXPRESSIONS, PROGRAMS, SUBJECTS
 from truth.recorders import key_layouts
 
@@ -120,6 +121,14 @@ def test_any_record_is_shown_as_text(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_registrations_file_is_written_as_it_was_read() -> None:
     assert text(read()) == PATH.read_text(encoding="utf-8")
+
+
+def test_the_file_that_registers_a_kernel_tells_the_build() -> None:
+    """PyTorch 2.13 was measured with both builds."""
+    operators = read().operators
+    wrong = [r for o in operators for r in (*o.rows, *o.cuda) if only_in_cuda_builds(r.debug) != (r in o.cuda)]
+    assert wrong == []
+    assert sum(len(operator.cuda) for operator in operators) > 1500
 
 
 def test_package_reads_the_same_registrations() -> None:
