@@ -62,6 +62,7 @@ RECORDERS = {
     "native_calls": Recorder("stubs and iterators of meta and impl functions", f"{TORCH} for Linux on x86-64", "20 s"),
     "stack_contents": Recorder("tags and values on the stacks of boxed calls", f"{TORCH}, g++", "20 s"),
     "backtraces": Recorder("C++ backtraces of calls", f"{TORCH} for Linux on x86-64, gdb", "30 s"),
+    "source_digests": Recorder("digests of the sources that we mirror", TORCH, "10 s"),
     "key_layouts": Recorder("key sets of past releases", "DispatchKey.h of a release", "1 s", "[RELEASE=]HEADER"),
     "cuda_programs": Recorder("dispatch logs, graphs, states, numbers of programs on CUDA", GPU, "1 min"),
     "cupy": Recorder("names, parameters and loops of CuPy", f"{CUPY}, no GPU", "10 s"),

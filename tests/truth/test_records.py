@@ -123,7 +123,7 @@ def test_registrations_file_is_written_as_it_was_read() -> None:
     assert text(read()) == PATH.read_text(encoding="utf-8")
 
 
-def test_the_file_that_registers_a_kernel_tells_the_build() -> None:
+def test_a_kernel_belongs_to_the_build_that_has_its_file() -> None:
     """PyTorch 2.13 was measured with both builds."""
     operators = read().operators
     wrong = [r for o in operators for r in (*o.rows, *o.cuda) if only_in_cuda_builds(r.debug) != (r in o.cuda)]

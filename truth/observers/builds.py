@@ -1,8 +1,8 @@
-"""What a CUDA build of PyTorch has beyond a CPU build of the same release.
+"""The kernels that a CUDA build of PyTorch has beyond a CPU build of the same release.
 
 Some releases can be installed only as a CUDA build, which works without a GPU. The C++ code of a CPU build is a part of
-the CUDA build, so the file that registers a kernel tells whether a CPU build has the kernel. The rule holds for all
-rows of both builds of PyTorch 2.13: each writes the same ``registrations.txt``.
+the CUDA build, so a CPU build has a kernel if it has the file that registers the kernel. The rule holds for all rows of
+both builds of PyTorch 2.13: each writes the same ``registrations.txt``.
 """
 
 from __future__ import annotations

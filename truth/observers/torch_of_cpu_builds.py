@@ -16,7 +16,7 @@ from typing import Any
 
 
 class _Native(importlib.abc.MetaPathFinder):
-    """Tells ``torch/_native``, when it is first imported, that PyTorch is built without CUDA."""
+    """Let ``torch/_native``, when it is first imported, find a PyTorch that is built without CUDA."""
 
     is_built: Any = None
 
