@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -106,10 +107,18 @@ def _differences(module: ModuleType, path: Path, old: str, new: str) -> list[str
     if old == new:
         return []
     if hasattr(module, "differences"):
-        found: list[str] = module.differences(path, old, new)
-        return found
+        return [*["torch"] * (_release(old) != _release(new)), *module.differences(path, old, new)]
     unlike = list(_unlike(json.loads(old), json.loads(new))) if ".json" in path.suffixes else []
     return unlike or ["the text"]
+
+
+def _release(text: str) -> str | None:
+    """The release that a record names at its beginning."""
+    found = _RELEASE.match(text)
+    return found and found[1]
+
+
+_RELEASE = re.compile(r'(?:PyTorch |\{\s*"torch": ")([\d.]+)')
 
 
 def _unlike(old: Any, new: Any, depth: int = 2) -> Iterator[str]:

@@ -111,6 +111,18 @@ def test_record_is_written_only_if_it_differs(monkeypatch: pytest.MonkeyPatch, t
     assert record.made("dtypes", check=True) == []
 
 
+def test_record_of_another_release_is_written_even_if_no_answer_differs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "some.txt"
+    path.write_text("PyTorch 2.13.0\n\n")
+    module = {"files": lambda part: [(path, "PyTorch 2.14.1\n\n")], "differences": lambda path, old, new: []}
+    monkeypatch.setattr(record, "_module", lambda name: type("", (), module))
+    assert record.made("programs", check=False) == ["torch"]
+    assert path.read_text() == "PyTorch 2.14.1\n\n"
+    assert record.made("programs", check=False) == []
+
+
 def test_any_record_is_shown_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert show.main(["programs/forum", str(records.file("dispatch_tables")), "forum_cpu"]) == 0
     text = capsys.readouterr().out
