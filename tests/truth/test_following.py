@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -12,7 +13,7 @@ from dispatchviz.live.release_changes import snapshot_of_model
 from dispatchviz.live.snapshot import Operator, Snapshot
 from dispatchviz.live.snapshot_difference import difference
 from truth import follow, records
-from truth.following import Left, keys, python_sources, registrations, sentences, stored_answers, yaml_entries
+from truth.following import Left, keys, python_sources, registrations, sentences, stored_answers, texts, yaml_entries
 from truth.formats.mirrored_files import PACKAGE, mirrored_files
 from truth.recorders.source_digests import of_python, of_yaml
 
@@ -113,6 +114,12 @@ def test_answers_that_differ_are_named_and_the_release_is_not(monkeypatch: pytes
 def test_failed_tests_are_listed_by_file() -> None:
     printed = "FAILED tests/a/test_b.py::test_c[d-1] - assert 1\nERROR tests/a/test_e.py\n1 failed, 2 passed"
     assert sentences.failures(printed) == {"tests/a/test_b.py": ["test_c[d-1]"], "tests/a/test_e.py": [""]}
+
+
+def test_files_that_name_a_release_are_listed(tmp_path: Path) -> None:
+    for name, text in (("a.md", "PyTorch 2.13, 2.13.0"), ("b.md", "0.2.13 and 2.130"), ("c.png", "2.13")):
+        (tmp_path / name).write_text(text)
+    assert [*texts.naming("2.13", sorted(tmp_path.iterdir()))] == ["a.md (2)"]
 
 
 # -- mirrored files ---------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ SUBJECTS = {
     "stored_answers": "Error texts and records that differ",
     "sentences": "Sentences and facts whose checks fail",
     "python_sources": "Python sources that we mirror",
+    "texts": "Texts that name the release",
 }
 """The subjects by module, in the order in which to follow them."""
 
