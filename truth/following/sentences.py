@@ -10,8 +10,9 @@ from pathlib import Path
 
 from truth.following import Left, some
 
-TESTS = ("tests/claims", "tests/conformance", "tests/explain/then_and_now")
-"""The tests that compare sentences and facts with an installed PyTorch."""
+FACTS = ("attributes", "codegen", "engine_facts", "names", "node_card", "structured_classes", "torchgen_parts")
+TESTS = ("tests/claims", "tests/explain/then_and_now", *(f"tests/conformance/test_{name}_live.py" for name in FACTS))
+"""The tests that compare sentences, names and facts with an installed PyTorch."""
 
 
 def left() -> Iterator[Left]:
