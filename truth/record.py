@@ -108,8 +108,9 @@ def _differences(module: ModuleType, path: Path, old: str, new: str) -> list[str
         return []
     if hasattr(module, "differences"):
         return [*["torch"] * (_release(old) != _release(new)), *module.differences(path, old, new)]
-    unlike = list(_unlike(json.loads(old), json.loads(new))) if ".json" in path.suffixes else []
-    return unlike or ["the text"]
+    if ".json" in path.suffixes:
+        return [*_unlike(json.loads(old), json.loads(new))] or ["the text"]
+    return sorted({line.partition(" ")[0] for line in {*old.splitlines()} ^ {*new.splitlines()}}) or ["the text"]
 
 
 def _release(text: str) -> str | None:

@@ -111,6 +111,17 @@ def test_record_is_written_only_if_it_differs(monkeypatch: pytest.MonkeyPatch, t
     assert record.made("dtypes", check=True) == []
 
 
+def test_lines_that_differ_in_a_text_are_named_by_their_first_word(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "some.txt"
+    path.write_text("add one\nmul two\n")
+    monkeypatch.setattr(
+        record, "_module", lambda name: type("", (), {"files": lambda part: [(path, "add one\nmul 2\n")]})
+    )
+    assert record.made("native_files", check=True) == ["mul"]
+
+
 def test_record_of_another_release_is_written_even_if_no_answer_differs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
