@@ -14,6 +14,7 @@ import yaml
 
 import dispatchviz
 from dispatchviz.cli.doctor import LIBRARIES
+from dispatchviz.core.table.pytorch_registrations import pytorch_version
 from scripts import lowest_versions, release
 
 ROOT = Path(__file__).parent.parent
@@ -173,6 +174,7 @@ def test_the_forum_program_is_word_for_word_the_question() -> None:
 def test_the_versions_of_the_rules_agree() -> None:
     makefile = (ROOT / "Makefile").read_text()
     assert f"TORCH := torch=={dispatchviz.torch.__version__}\n" in makefile
+    assert pytorch_version() == dispatchviz.torch.__version__
     assert release.unlike_version(dispatchviz.__version__) == []
     assert release.unlike_version("0.0.7") == ["CHANGELOG.md", "CITATION.cff"]
 

@@ -8,7 +8,8 @@
 ``formats``     the formats of records
 ``record``      ``python -m truth.record``: lists records, makes one again, or checks it
 ``show``        ``python -m truth.show``: a record as text
+``follow``      ``python -m truth.follow``: what a release changed in what we have; ``following`` has its subjects
 ``compare``, ``readable``   comparison of records; records as readable text
 
-Only the recorders and the observers of a real PyTorch need torch. Nothing needs dispatchviz.
+Only the recorders and the observers of a real PyTorch need torch. Only ``follow`` needs dispatchviz.
 """

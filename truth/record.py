@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -54,7 +55,7 @@ RECORDERS = {
     "autocast_policies": Recorder("the cast policy of each operator", TORCH, "30 s"),
     "dispatch_keys": Recorder("keys and key sets", TORCH, "30 s"),
     "dispatch_tables": Recorder(
-        "registrations of all operators, digests of their tables", f"{TORCH}; then a CUDA build for CUDA's", "1 min"
+        "registrations of all operators, digests of their tables", "PyTorch 2.13, better a CUDA build", "1 min"
     ),
     "dispatch_registrations": Recorder("refused registrations, random sequences of them", TORCH, "30 s"),
     "registration_histories": Recorder("random histories of registrations", TORCH, "30 s"),
@@ -62,6 +63,7 @@ RECORDERS = {
     "native_calls": Recorder("stubs and iterators of meta and impl functions", f"{TORCH} for Linux on x86-64", "20 s"),
     "stack_contents": Recorder("tags and values on the stacks of boxed calls", f"{TORCH}, g++", "20 s"),
     "backtraces": Recorder("C++ backtraces of calls", f"{TORCH} for Linux on x86-64, gdb", "30 s"),
+    "source_digests": Recorder("digests of the sources that we mirror", TORCH, "10 s"),
     "key_layouts": Recorder("key sets of past releases", "DispatchKey.h of a release", "1 s", "[RELEASE=]HEADER"),
     "cuda_programs": Recorder("dispatch logs, graphs, states, numbers of programs on CUDA", GPU, "1 min"),
     "cupy": Recorder("names, parameters and loops of CuPy", f"{CUPY}, no GPU", "10 s"),
@@ -105,10 +107,19 @@ def _differences(module: ModuleType, path: Path, old: str, new: str) -> list[str
     if old == new:
         return []
     if hasattr(module, "differences"):
-        found: list[str] = module.differences(path, old, new)
-        return found
-    unlike = list(_unlike(json.loads(old), json.loads(new))) if ".json" in path.suffixes else []
-    return unlike or ["the text"]
+        return [*["torch"] * (_release(old) != _release(new)), *module.differences(path, old, new)]
+    if ".json" in path.suffixes:
+        return [*_unlike(json.loads(old), json.loads(new))] or ["the text"]
+    return sorted({line.partition(" ")[0] for line in {*old.splitlines()} ^ {*new.splitlines()}}) or ["the text"]
+
+
+def _release(text: str) -> str | None:
+    """The release that a record names at its beginning."""
+    found = _RELEASE.match(text)
+    return found and found[1]
+
+
+_RELEASE = re.compile(r'(?:PyTorch |\{\s*"torch": ")([\d.]+)')
 
 
 def _unlike(old: Any, new: Any, depth: int = 2) -> Iterator[str]:

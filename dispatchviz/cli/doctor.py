@@ -12,6 +12,7 @@ import sys
 import dispatchviz
 from dispatchviz.core.device.array_library import cuda_state, detect
 from dispatchviz.core.generated.implemented import ON_HOST
+from dispatchviz.foundation.pytorch_release import RELEASE
 from dispatchviz.live.installed_torch import OLDEST, WANTED, newer_than_tested, release
 from dispatchviz.tui.terminal.support import can_run
 
@@ -39,7 +40,7 @@ def examine() -> dict[str, Facts]:
     return {
         "dispatchviz": {
             "version": dispatchviz.__version__,
-            "rules of": "PyTorch 2.13.0",
+            "rules of": f"PyTorch {RELEASE}",
             "python": f"{platform.python_version()} ({sys.executable})",
             "system": platform.platform(),
         },

@@ -17,9 +17,10 @@ from types import ModuleType
 from typing import Any
 
 from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.pytorch_release import MINOR
 from dispatchviz.running.torch_names import is_torch
 
-DESCRIBED = (2, 13)
+DESCRIBED = tuple(map(int, MINOR.split(".")))
 """The release that dispatchviz describes. Differences in another release are reported."""
 OLDEST = (2, 6)
 """The first release that dispatchviz reads."""

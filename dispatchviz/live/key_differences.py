@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dispatchviz.core.keys.keys import ALIAS_MEMBERS, DispatchKey
 from dispatchviz.core.record.trace_file import KeyLayout
 from dispatchviz.foundation.english import listed
+from dispatchviz.foundation.pytorch_release import MINOR
 from dispatchviz.live.installed_registrations import InstalledPyTorch
 from dispatchviz.live.key_numbers import OURS, key_layout
 
@@ -20,17 +21,19 @@ def key_differences(build: InstalledPyTorch) -> tuple[str, ...]:
 
 
 def _of_layout(layout: KeyLayout) -> Iterator[str]:
-    yield "Key sets and cells are shown with this release's own numbers; in files, events have those of PyTorch 2.13."
+    yield (
+        f"Key sets and cells are shown with this release's own numbers; in files, events have those of PyTorch {MINOR}."
+    )
     if more := [key for key in layout.keys if key not in OURS.keys]:
-        yield f"Keys that PyTorch 2.13 does not have: {listed(more)}. Key sets are shown without them."
+        yield f"Keys that PyTorch {MINOR} does not have: {listed(more)}. Key sets are shown without them."
     if missing := [key for key in OURS.keys if key not in layout.keys]:
-        yield f"Keys of PyTorch 2.13 that this release does not have: {listed(missing)}."
+        yield f"Keys of PyTorch {MINOR} that this release does not have: {listed(missing)}."
     if missing := [backend for backend in OURS.backends if backend not in layout.backends]:
-        yield f"Backends of PyTorch 2.13 that this release does not have: {listed(missing)}."
+        yield f"Backends of PyTorch {MINOR} that this release does not have: {listed(missing)}."
     theirs, ours = ([key for key in one.keys if key in other.keys] for one, other in ((layout, OURS), (OURS, layout)))
     if moved := [key for key, other in zip(theirs, ours, strict=True) if key != other]:
         wanted = [key for key in ours if key in moved]
-        yield f"Highest priority first, the order is {_in_order(moved)}; in PyTorch 2.13 it is {_in_order(wanted)}."
+        yield f"Highest priority first, the order is {_in_order(moved)}; in PyTorch {MINOR} it is {_in_order(wanted)}."
 
 
 def _of_aliases(build: InstalledPyTorch, layout: KeyLayout) -> Iterator[str]:

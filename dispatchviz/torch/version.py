@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__version__ = "2.13.0"
+from dispatchviz.foundation import pytorch_release as _release
+
+__version__ = _release.RELEASE
 debug = False
 cuda: str | None = None
 hip: str | None = None

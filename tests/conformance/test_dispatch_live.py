@@ -43,7 +43,7 @@ CUDA = torch.version.cuda is not None
 
 def in_a_fresh_process(program: str) -> Any:
     """Return the output of a program as JSON; ``truth`` is on its path, and it has the recorders of registrations."""
-    imports = "import json; from truth.recorders import dispatch_keys, dispatch_registrations, dispatch_tables"
+    imports = "import json; from truth.recorders import dispatch_tables, dispatch_keys, dispatch_registrations"
     command = [sys.executable, "-W", "ignore", "-c", f"{imports}\n{program}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -58,7 +58,9 @@ def test_the_stored_registrations_are_pytorchs() -> None:
 
 
 @pytest.mark.record("dispatch_tables")
-@pytest.mark.skipif(CUDA, reason="they are of a CPU build")
+@pytest.mark.skipif(
+    records.read("dispatch_tables")["build"] != ("cuda" if CUDA else "cpu"), reason="they are of another build"
+)
 @pytest.mark.pinned
 def test_the_stored_tables_are_pytorchs() -> None:
     program = "print(json.dumps(dispatch_tables.test_data()))"
@@ -93,19 +95,11 @@ def test_every_dump_of_every_operator_is_pytorchs() -> None:
     registry = pytorch_registry("cuda" if CUDA else "cpu")
     program = "print(json.dumps({n: dispatch_tables.dumps(n) for n in dispatch_tables.names()}))"
     live = in_a_fresh_process(program)
-    same = live.keys() - (WITH_TRITON if CUDA else set())
-    assert same == set(registry.names()) - (WITH_TRITON if CUDA else set())
-    assert CUDA or len(live) * len(RUNTIME_KEYS) == 492_926
-    for op in map(registry.find, same):
+    assert live.keys() == set(registry.names())
+    assert len(live) * len(RUNTIME_KEYS) == 492_926
+    for op in map(registry.find, live):
         assert [dump.dump_state(op), dump.dump_table(op)] == live[op.name]
         assert (len(op.table), dump.stale_keys(op)) == (len(RUNTIME_KEYS), [])
-
-
-WITH_TRITON = {
-    *("aten::bmm", "_native::bmm_triton_0"),
-    *("_native::_foreach_mm_native_0", "_native::_foreach_mm_native_1"),
-}
-"""Operators that ``torch/_native`` registers differently if Triton is installed, as it is with a CUDA build."""
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""Records are still PyTorch's answers: backtraces, call chains, worked examples, tags of IValues."""
+"""Records are still PyTorch's answers: backtraces, call chains, worked examples, digests, tags of IValues."""
 
 from __future__ import annotations
 
@@ -73,6 +73,13 @@ def test_recorded_tensors_and_thread_states_are_still_true() -> None:
         states = {name: record.noted(source) for name, source in STATES.items()}
     assert tensors == examples()["tensors"]
     assert states == examples()["states"]
+
+
+@pytest.mark.record("source_digests")
+def test_recorded_digests_are_those_of_the_sources() -> None:
+    from truth.recorders import source_digests
+
+    assert source_digests.data() == records.read("source_digests")
 
 
 def test_every_tag_is_one_of_pytorchs() -> None:

@@ -27,6 +27,12 @@ def pytorch() -> Registry:
     return pytorch_registry("cpu")
 
 
+@functools.cache
+def recorded() -> Registry:
+    """All operators of the build whose tables are recorded."""
+    return pytorch_registry(tables()["build"])
+
+
 def with_fallbacks() -> Registry:
     """A registry with nothing but PyTorch's backend fallbacks."""
     registry = Registry()

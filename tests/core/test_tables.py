@@ -20,7 +20,7 @@ from dispatchviz.core.table.pytorch_registrations import (
     pytorch_registrations,
     pytorch_version,
 )
-from tests.core.experiments import pytorch, tables
+from tests.core.experiments import pytorch, recorded, tables
 
 pytestmark = pytest.mark.record("dispatch_tables")
 
@@ -35,7 +35,7 @@ def cells(op: OperatorEntry) -> dict[str, list[Any]]:
 
 @pytest.mark.parametrize("name", tables()["tables"])
 def test_every_entry_and_reason_equals_pytorchs(name: str) -> None:
-    op = pytorch().operators[name]
+    op = recorded().operators[name]
     assert cells(op) == tables()["tables"][name]
     assert dump.stale_keys(op) == []
 
@@ -43,7 +43,7 @@ def test_every_entry_and_reason_equals_pytorchs(name: str) -> None:
 @pytest.mark.long
 def test_tables_of_all_operators_equal_pytorchs() -> None:
     """Compare their digests. ``make conformance`` compares them entry by entry."""
-    found = {name: cells(op) for name, op in pytorch().operators.items()}
+    found = {name: cells(op) for name, op in recorded().operators.items()}
     assert {name for name, table in found.items() if digest(table) != tables()["digests"][name]} == set()
 
 
@@ -71,7 +71,7 @@ def test_both_files_come_from_one_pytorch() -> None:
 
 
 def test_taken_candidate_is_the_kernel_of_the_entry() -> None:
-    for op in map(pytorch().find, tables()["tables"]):
+    for op in map(recorded().find, tables()["tables"]):
         for key in RUNTIME_KEYS:
             taken = [candidate for candidate in op.candidates(key) if candidate.outcome == "taken"]
             cell = op.compute(key)

@@ -10,6 +10,7 @@ import pytest
 from dispatchviz.core.table.pytorch_registrations import PyTorch
 from truth import record, records, show
 from truth.formats.registrations_file import PATH, Row, read, text
+from truth.observers.builds import only_in_cuda_builds
 from truth.programs import EXPRESSIONS, PROGRAMS, SUBJECTS
 from truth.recorders import key_layouts
 
@@ -110,6 +111,29 @@ def test_record_is_written_only_if_it_differs(monkeypatch: pytest.MonkeyPatch, t
     assert record.made("dtypes", check=True) == []
 
 
+def test_lines_that_differ_in_a_text_are_named_by_their_first_word(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "some.txt"
+    path.write_text("add one\nmul two\n")
+    monkeypatch.setattr(
+        record, "_module", lambda name: type("", (), {"files": lambda part: [(path, "add one\nmul 2\n")]})
+    )
+    assert record.made("native_files", check=True) == ["mul"]
+
+
+def test_record_of_another_release_is_written_even_if_no_answer_differs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "some.txt"
+    path.write_text("PyTorch 2.13.0\n\n")
+    module = {"files": lambda part: [(path, "PyTorch 2.14.1\n\n")], "differences": lambda path, old, new: []}
+    monkeypatch.setattr(record, "_module", lambda name: type("", (), module))
+    assert record.made("programs", check=False) == ["torch"]
+    assert path.read_text() == "PyTorch 2.14.1\n\n"
+    assert record.made("programs", check=False) == []
+
+
 def test_any_record_is_shown_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert show.main(["programs/forum", str(records.file("dispatch_tables")), "forum_cpu"]) == 0
     text = capsys.readouterr().out
@@ -120,6 +144,14 @@ def test_any_record_is_shown_as_text(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_registrations_file_is_written_as_it_was_read() -> None:
     assert text(read()) == PATH.read_text(encoding="utf-8")
+
+
+def test_a_kernel_belongs_to_the_build_that_has_its_file() -> None:
+    """PyTorch 2.13 was measured with both builds."""
+    operators = read().operators
+    wrong = [r for o in operators for r in (*o.rows, *o.cuda) if only_in_cuda_builds(r.debug) != (r in o.cuda)]
+    assert wrong == []
+    assert sum(len(operator.cuda) for operator in operators) > 1500
 
 
 def test_package_reads_the_same_registrations() -> None:

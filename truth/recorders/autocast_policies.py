@@ -23,6 +23,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from truth import records
 from truth.formats.json_text import json_text
+from truth.observers.builds import only_in_cuda_builds
 
 DEVICES = {"AutocastCPU": "cpu", "AutocastCUDA": "cuda"}
 PROMOTES = "Unexpected floating ScalarType in at::autocast::prioritize"
@@ -129,9 +130,15 @@ def _first_call(op: Any, key: str, dtype: torch.dtype | None) -> tuple[Any, set[
 
 
 def registered(key: str) -> list[str]:
-    """The operators that have a kernel of their own under a key."""
+    """The operators that have a kernel of their own under a key in each build."""
     names = torch._C._dispatch_get_all_op_names()
-    return sorted(name for name in names if torch._C._dispatch_has_kernel_for_dispatch_key(name, key))
+    found = (name for name in names if torch._C._dispatch_has_kernel_for_dispatch_key(name, key))
+    return sorted(name for name in found if not only_in_cuda_builds(_registered_at(name, key)))
+
+
+def _registered_at(name: str, key: str) -> str:
+    lines = torch._C._dispatch_dump(name).splitlines()
+    return str(next(line for line in lines if line.startswith(f"{key}: ")))
 
 
 def everything() -> dict[str, Any]:

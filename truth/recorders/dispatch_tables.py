@@ -1,13 +1,13 @@
 """The registrations of an installed PyTorch, and digests of its computed dispatch tables.
 
-They cover every operator, with nothing but torch imported. With a CPU build (``make conformance`` has one) these files
-are written:
+They cover every operator, with nothing but torch imported, in two files:
 
     dispatchviz/core/native/registrations.txt   package data: schemas, registrations, backend fallbacks, owners
     truth/records/dispatch_tables.json.gz       the tables: a digest of each, some in full, entry by entry
 
-The additional registrations of a CUDA build are kept, or taken from torchgen if the file is of another release. With a
-CUDA build, which needs no GPU for this, only they are written into the first file.
+A CUDA build, which needs no GPU for this, is enough: ``truth/observers/builds.py`` has the rule that separates its
+additional registrations. A CPU build cannot measure them. It keeps those of the file, or takes torchgen's if the file
+is of another release. The second file has the tables of the build that ran, and says which one.
 """
 
 from __future__ import annotations
@@ -18,26 +18,24 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from truth import records
 from truth.formats.json_text import json_text
 from truth.formats.registrations_file import PATH, Contents, Operator, Row, read, text
+from truth.observers.builds import only_in_cuda_builds
+from truth.observers.torch_of_cpu_builds import torch
 from truth.observers.torchgen import Generator
 
 C: Any = torch._C
 BOXED, UNBOXED, FALLTHROUGH, TYPED = 1, 2, 4, 8
 FLAGS = {"boxed": BOXED, "unboxed": UNBOXED, "fallthrough": FALLTHROUGH}
 RELEASE = torch.__version__.partition("+")[0]
+BUILD = "cpu" if torch.version.cuda is None else "cuda"
 IN_FULL = 13
 """The step by which tables are stored in full, in addition to ``FULL_TABLES``."""
 FULL_TABLES = (
     *("aten::add.Tensor", "aten::linear", "aten::matmul", "aten::mul_.Tensor", "aten::randn", "aten::reshape"),
     *("aten::sum", "aten::view"),
 )
-OPTIONAL = "torch/_native/"
-"""The folder of Python kernels that are registered only if Triton is installed; they do not depend on the build."""
-
 _ROW = re.compile(
     r"(?P<key>\w+)(?:\[alias\])?(?: \(inactive\))?: (?P<debug>.*?) :: (?P<schema>.*) \[(?P<flags>[^\[\]]*)\]$"
 )
@@ -111,24 +109,26 @@ def dumps(name: str) -> list[str]:
 
 
 def contents() -> Contents:
-    """The package data, as far as this build has it."""
-    return measured() if torch.version.cuda is None else with_measured_cuda(read())
-
-
-def measured() -> Contents:
-    """The registrations of a CPU build, and the additional ones of a CUDA build."""
-    operators, structured, cuda = names(), Generator().structured(), known_cuda()
+    """The package data: the registrations of a CPU build, and the additional ones of a CUDA build."""
+    operators, structured, known = names(), Generator().structured(), known_cuda() if BUILD == "cpu" else {}
     owned = dict(owners(dict.fromkeys(name.partition("::")[0] for name in operators)))
     return Contents(
-        RELEASE, owned, list(fallbacks()), [operator(n, n in structured, cuda.get(n, [])) for n in operators]
+        RELEASE, owned, list(fallbacks()), [operator(n, n in structured, known.get(n, [])) for n in operators]
     )
 
 
-def operator(name: str, structured: bool, cuda: list[Row]) -> Operator:
-    """The definition and registrations of an operator."""
-    facts = head(name)
+def operator(name: str, structured: bool, known: list[Row]) -> Operator:
+    """The definition and registrations of an operator. ``known`` has the rows that only a CUDA build could measure.
+
+    Raise ValueError if a CPU build would not have the operator, or has a row that the rule does not give to it.
+    """
+    facts, found = head(name), list(rows(name))
+    cuda = [row for row in found if only_in_cuda_builds(row.debug)]
+    if only_in_cuda_builds(facts["debug"]) or (cuda and BUILD == "cpu"):
+        raise ValueError(f"{name} contradicts the rule of truth/observers/builds.py")
     alias = facts["alias analysis kind"].removeprefix("FROM_SCHEMA")
-    return Operator(facts["schema"], facts["debug"], alias, structured, list(rows(name)), cuda)
+    own = [row for row in found if row not in cuda]
+    return Operator(facts["schema"], facts["debug"], alias, structured, own, cuda or known)
 
 
 def known_cuda() -> dict[str, list[Row]]:
@@ -137,16 +137,6 @@ def known_cuda() -> dict[str, list[Row]]:
     if before is not None and before.torch == RELEASE:
         return {operator.name: operator.cuda for operator in before.operators}
     return {name: [Row(*row) for row in found] for name, found in Generator().cuda().items()}
-
-
-def with_measured_cuda(cpu: Contents) -> Contents:
-    """The contents with the additional registrations of this CUDA build."""
-    return cpu._replace(operators=[o._replace(cuda=list(besides(o))) for o in cpu.operators])
-
-
-def besides(operator: Operator) -> Iterator[Row]:
-    """Registrations of an operator in this build that a CPU build does not have."""
-    return (row for row in rows(operator.name) if row not in operator.rows and OPTIONAL not in row.debug)
 
 
 def digest(table: dict[str, list[Any]]) -> str:
@@ -162,6 +152,7 @@ def test_data() -> dict[str, Any]:
     tables = {name: cells(name) for name in operators}
     return {
         "torch": RELEASE,
+        "build": BUILD,
         "cells": sum(map(len, tables.values())),
         "digests": {name: digest(table) for name, table in tables.items()},
         "tables": {name: table for name, table in tables.items() if name in full},
@@ -169,7 +160,6 @@ def test_data() -> dict[str, Any]:
 
 
 def files(part: str) -> Iterator[tuple[Path, str]]:
-    """Both files and their texts, or the one that a CUDA build adds to."""
+    """Both files and their texts."""
     yield PATH, text(contents())
-    if torch.version.cuda is None:
-        yield records.HERE / "dispatch_tables.json.gz", json_text(test_data())
+    yield records.HERE / "dispatch_tables.json.gz", json_text(test_data())

@@ -34,6 +34,15 @@ def in_a_child(source: str) -> list[str] | None:
     return json.loads(text) if os.waitpid(child, 0)[1] == 0 else None
 
 
+def differences(path: Path, old: str, new: str) -> list[str]:
+    """Programs whose calls differ, and the number of programs that were not recorded before."""
+    known, found = json.loads(old), json.loads(new)
+    parts = [part for part in known if part != "torch"]
+    changed = [f"{part}: {name}" for part in parts for name, of in known[part].items() if found[part].get(name) != of]
+    unknown = sum(len(found[part].keys() - known[part].keys()) for part in parts)
+    return [*changed, *[f"{unknown} programs without a record"] * (unknown > 0)]
+
+
 def files(part: str) -> Iterator[tuple[Path, str]]:
     """Both files with their texts."""
     torch.set_num_threads(1)

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 from truth import records
-from truth.formats.program_records import Record, file_text
+from truth.formats.program_records import Record, RecordFile, file_text
 from truth.observers.dispatcher import steps_of, watched_dispatcher
 from truth.observers.runs import Run, in_new_thread
 from truth.programs import TRAINING
@@ -35,3 +35,12 @@ def files(part: str) -> Iterator[tuple[Path, str]]:
     release = torch.__version__.partition("+")[0]
     for name in [part] if part else sorted(path.stem for path in TRAINING.glob("*.py")):
         yield records.HERE / "training" / f"{name}.txt.gz", file_text(release, {name: recorded(name)})
+
+
+def differences(path: Path, old: str, new: str) -> list[str]:
+    """The parts of programs that differ: their output or their log."""
+    known, found = RecordFile(old), RecordFile(new)
+    parts = ((name, part) for name in found for part in found[name])
+    return [
+        f"{name}: {part}" for name, part in parts if name not in known or known[name].get(part) != found[name][part]
+    ]

@@ -22,8 +22,9 @@ from dispatchviz.explain.cells.computed_table import Row
 from dispatchviz.explain.cells.recorded_table import kept_rows
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.sentences.table_claims import CellHolds
-from dispatchviz.explain.trace_index.recorded_engine import DESCRIBED, build_of, recorded_release
+from dispatchviz.explain.trace_index.recorded_engine import build_of, recorded_release
 from dispatchviz.foundation.english import listed
+from dispatchviz.foundation.pytorch_release import MINOR
 from dispatchviz.live.registration import UNKNOWN_FILE, Registration, is_in_python_file, is_pytorchs_place, place_in
 from dispatchviz.live.snapshot_difference import SchemaChange, schema_change
 
@@ -44,7 +45,7 @@ def entry_difference(header: Header, operator: str, key: str, registered: str) -
     here, there = found
     text = (
         f"In PyTorch {recorded_release(header)}, the {key} entry of {operator} {_content(here)}; "
-        f"in PyTorch {DESCRIBED} it {_content(there)}."
+        f"in PyTorch {MINOR} it {_content(there)}."
     )
     yield Statement("entry in another release", text, (CellHolds(operator, key, there.kernel, there.reason),))
 
@@ -126,19 +127,19 @@ def operator_difference(header: Header, operator: str) -> Iterator[Statement]:
         return
     release = recorded_release(header)
     if operator not in pytorch_operators():
-        yield Statement("operator in another release", f"PyTorch {DESCRIBED} does not have {operator}.")
+        yield Statement("operator in another release", f"PyTorch {MINOR} does not have {operator}.")
     elif (found := schema_change(pytorch_schema(operator), header.tables.schemas[operator])) is not None:
         yield Statement("schema in another release", f"In PyTorch {release}, {_schemas(operator, found)}")
 
 
 def _schemas(operator: str, found: SchemaChange) -> str:
     if not found.before and not found.after:
-        return f"the arguments of {operator} are in another order than in PyTorch {DESCRIBED}."
+        return f"the arguments of {operator} are in another order than in PyTorch {MINOR}."
     if not found.before:
-        return f"the schema of {operator} also has {listed(found.after)}; PyTorch {DESCRIBED} does not have that."
+        return f"the schema of {operator} also has {listed(found.after)}; PyTorch {MINOR} does not have that."
     if not found.after:
-        return f"the schema of {operator} does not have {listed(found.before)}; in PyTorch {DESCRIBED} it has that."
-    return f"the schema of {operator} has {listed(found.after)}; in PyTorch {DESCRIBED} it has {listed(found.before)}."
+        return f"the schema of {operator} does not have {listed(found.before)}; in PyTorch {MINOR} it has that."
+    return f"the schema of {operator} has {listed(found.after)}; in PyTorch {MINOR} it has {listed(found.before)}."
 
 
 # -- a whole trace ----------------------------------------------------------------------------------------------------

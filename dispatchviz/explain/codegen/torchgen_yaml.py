@@ -12,6 +12,7 @@ from pathlib import Path
 from dispatchviz.explain.codegen import generated_files
 from dispatchviz.explain.codegen.torchgen_texts import DERIVATIVES, NATIVE_FUNCTIONS, RealEntry
 from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.pytorch_release import MINOR
 
 BALLAST = ("abs", "empty", "as_strided", "as_strided_copy")
 """The families that torchgen always gets. It needs at least one derivative, and leaves out keys that no entry names
@@ -25,7 +26,7 @@ def packaged() -> Path:
     if found is None or not found.submodule_search_locations:
         raise DispatchvizError(
             "--real needs torchgen, PyTorch's code generator, which is installed with torch: "
-            f"install torch (2.13) for this Python, {sys.executable}, and try again"
+            f"install torch ({MINOR}) for this Python, {sys.executable}, and try again"
         )
     return Path(found.submodule_search_locations[0]) / "packaged"
 

@@ -28,9 +28,6 @@ Unseen = (
 state the same.
 """
 
-DESCRIBED = "2.13"
-"""The release that dispatchviz describes."""
-
 UNSEEN_RUNNING: tuple[ev.HookKind, ...] = ("retains-grad hook",)
 """The kinds of hooks whose runs a recording of an installed PyTorch cannot have."""
 

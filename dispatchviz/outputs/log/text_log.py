@@ -26,6 +26,7 @@ from dispatchviz.explain.trace_index.folded_steps import unfolded_events
 from dispatchviz.explain.trace_index.other_threads import has_threads, line_elsewhere
 from dispatchviz.explain.trace_index.recorded_engine import engine_text, why_chosen
 from dispatchviz.foundation.english import counted
+from dispatchviz.foundation.pytorch_release import MINOR
 from dispatchviz.foundation.shown_text import ShownLines, shown_lines
 from dispatchviz.outputs.log.log_filter import ALL_STEPS, EVERYTHING, LogFilter, chosen_steps
 
@@ -195,7 +196,7 @@ def _observed(trace: Trace) -> Iterator[LogRow]:
     """Yield the differences from the model's release and the number of blind spots; nothing for the model."""
     header = trace.header
     if differs := [*(header.differs or ()), *release_differences(trace)]:
-        yield LogRow("differences from PyTorch 2.13:")
+        yield LogRow(f"differences from PyTorch {MINOR}:")
         yield from (LogRow(f"  {sentence}") for sentence in differs[:MOST_DIFFERENCES])
         if (more := len(differs) - MOST_DIFFERENCES) > 0:
             yield LogRow(f"  {more} more; each step has its own.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from dispatchviz.foundation.pytorch_release import MINOR
 from dispatchviz.foundation.reader_rights import has_files
 from dispatchviz.tui.home.home_keymap import HOME_GROUPS, home_keys
 from dispatchviz.tui.home.home_list import LOOK_UP, PROGRAM, QUESTION, TRACES, Entry, Home
@@ -135,10 +136,10 @@ def footer(width: int) -> Line:
 FIRST = "Enter runs a program and opens it in the stepper. q comes back here"
 """The note on the first screen."""
 
-INTRODUCTION = """\
+INTRODUCTION = f"""\
 Every row is a program, a trace or a question. Enter runs the program, opens the trace or asks the question. A program \
-runs in this terminal, on dispatchviz's model of PyTorch 2.13, or on the installed PyTorch if it needs that. When it \
-ends, the stepper opens on its trace. q in the stepper comes back here, and q here quits. Click a row to choose it, \
+runs in this terminal, on dispatchviz's model of PyTorch {MINOR}, or on the installed PyTorch if it needs that. When \
+it ends, the stepper opens on its trace. q in the stepper comes back here, and q here quits. Click a row to choose it, \
 and click it again to open it.
 """
 

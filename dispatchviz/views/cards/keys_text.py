@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dispatchviz.explain.keys.key_order import alias_rows, backend_rows, key_rows
+from dispatchviz.foundation.pytorch_release import MINOR
 from dispatchviz.views.text.console import Console
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def _spans(cells: tuple[int, ...]) -> str:
 
 def raw_lines(card: RawSetCard, console: Console) -> Iterator[str]:
     """Yield the keys of a raw key set."""
-    yield console.heading(card.hex) + f"  ({card.raw}), as PyTorch 2.13 reads it"
+    yield console.heading(card.hex) + f"  ({card.raw}), as PyTorch {MINOR} reads it"
     if card.known:
         yield from console.wrapped(f"This is {card.known}.")
     sign = console.styled("✗", "red") + " " if not card.sensible else ""
@@ -91,7 +92,7 @@ def raw_lines(card: RawSetCard, console: Console) -> Iterator[str]:
     for note in card.notes:
         yield from console.wrapped(note)
     if not card.sensible:
-        yield f"  {sign}This is probably not a key set of PyTorch 2.13."
+        yield f"  {sign}This is probably not a key set of PyTorch {MINOR}."
     yield from _elsewhere(card, console)
 
 

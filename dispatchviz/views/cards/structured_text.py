@@ -8,6 +8,7 @@ from dispatchviz.explain.codegen.class_tree import class_branches
 from dispatchviz.explain.codegen.structured_classes import DEFAULT, HELPERS, OUTPUTS, PROXY, Family, Wrapper
 from dispatchviz.explain.locations.native_files import native_calls
 from dispatchviz.foundation.english import listed
+from dispatchviz.foundation.pytorch_release import MINOR
 from dispatchviz.views.text.console import Console
 
 ABOUT = (
@@ -25,7 +26,7 @@ WAY = (
 
 WITHOUT_NAMES = (
     "Older texts show a parameter names in set_output, and a call of at::namedinference::propagate_names. PyTorch "
-    "2.13 has neither."
+    f"{MINOR} has neither."
 )
 
 

@@ -12,6 +12,7 @@ from dispatchviz.explain.cells.registration.registration_history import LitTable
 from dispatchviz.explain.cells.registration.registration_steps import ALIAS, ChangedCells, RegistrationStep
 from dispatchviz.explain.keys.key_text import grouped_keys_text
 from dispatchviz.explain.trace_index.recorded_engine import is_live
+from dispatchviz.foundation.pytorch_release import RELEASE
 from dispatchviz.views.cards.registration_step_text import held, step_lines
 from dispatchviz.views.cards.registration_text import history_lines
 from dispatchviz.views.text.marked_console import MarkedConsole, spans
@@ -36,7 +37,7 @@ def history_rows(trace: Trace, at: int, width: int) -> Iterator[Line]:
         return
     if is_live(trace.header):
         said = "as released. The steps of this trace show what the installed build registers"
-        yield line((f"Registrations of PyTorch 2.13.0, {history.build} build, {said}.", "dim"))
+        yield line((f"Registrations of PyTorch {RELEASE}, {history.build} build, {said}.", "dim"))
     for text in history_lines(history, (), False, MarkedConsole(width)):
         yield line(*spans(text), indent=8)
 

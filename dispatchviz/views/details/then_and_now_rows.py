@@ -13,6 +13,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.then_and_now.all_entries import REASONS, STATEMENTS
 from dispatchviz.explain.sentences.then_and_now.entries import PastStatement, Reason, Source, Verdict
 from dispatchviz.explain.sentences.then_and_now.placing import Entry, Place, Placed, placed
+from dispatchviz.foundation.pytorch_release import MINOR
 from dispatchviz.views.text.line_fitting import wrap
 from dispatchviz.views.text.styled_line import Line, line
 
@@ -101,7 +102,7 @@ def _old_and_new(each: Placed[PastStatement]) -> Iterator[Line]:
     said = each.entry
     yield _verdict(each)
     yield from _indented(line((f"{said.version}: ", "dim"), said.statement), UNBROKEN)
-    yield from _indented(line(("2.13: ", "dim"), said.today), UNBROKEN)
+    yield from _indented(line((f"{MINOR}: ", "dim"), said.today), UNBROKEN)
     yield from _where(said.source, said.shown_by, None, UNBROKEN)
 
 
@@ -127,7 +128,7 @@ def _heading(trace: Trace, at: int, place: Place) -> str:
 def _statement(each: Placed[PastStatement], width: int) -> Iterator[Line]:
     said = each.entry
     yield _verdict(each)
-    then, now = line((f"{said.version}: ", "dim"), said.statement), line(("2.13: ", "dim"), said.today)
+    then, now = line((f"{said.version}: ", "dim"), said.statement), line((f"{MINOR}: ", "dim"), said.today)
     if width < NARROW:
         yield from (*_indented(then, width), *_indented(now, width))
     else:

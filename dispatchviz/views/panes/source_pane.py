@@ -11,7 +11,8 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.codegen.codegen_card import Entry, entries_of
 from dispatchviz.explain.codegen.operator_at_step import running_operator
 from dispatchviz.explain.locations.source_view import SourceView, source_at
-from dispatchviz.explain.trace_index.recorded_engine import DESCRIBED, recorded_release
+from dispatchviz.explain.trace_index.recorded_engine import recorded_release
+from dispatchviz.foundation.pytorch_release import MINOR
 from dispatchviz.views.text.code_colors import highlighted
 from dispatchviz.views.text.line_fitting import cut_text
 from dispatchviz.views.text.styled_line import Line, Span, line
@@ -91,7 +92,7 @@ def _entries(operator: str, elsewhere: bool = False) -> tuple[Line, ...]:
     """The rows of an operator's yaml entries: its kernels and its derivative. All steps of the operator show them."""
     if not operator.startswith("aten::"):
         return ()
-    release = f" of PyTorch {DESCRIBED}" if elsewhere else ""
+    release = f" of PyTorch {MINOR}" if elsewhere else ""
     return tuple(row for entry in entries_of(operator.removeprefix("aten::")) for row in _entry(entry, release))
 
 

@@ -11,6 +11,7 @@ from dispatchviz.explain.cells.computed_table import HERE, MISSING, PYTORCH, RAI
 from dispatchviz.explain.keys.own_numbers import own_cell
 from dispatchviz.explain.things.thing import CellThing
 from dispatchviz.explain.trace_index.recorded_engine import build_of, is_live
+from dispatchviz.foundation.pytorch_release import RELEASE
 from dispatchviz.views.keymap import key_of
 from dispatchviz.views.panes.empty_titles import not_yet
 from dispatchviz.views.text.styled_line import Line, Span, line
@@ -57,7 +58,7 @@ def _head(cells: OperatorCells, header: Header) -> list[Line]:
 
 def live_table(header: Header) -> str:
     """The note on the table's origin for an installed PyTorch."""
-    return f"▶ is the installed build's entry. The others are those of PyTorch 2.13.0 ({build_of(header)})"
+    return f"▶ is the installed build's entry. The others are those of PyTorch {RELEASE} ({build_of(header)})"
 
 
 def _registered(key: str, kernel: str, seq: int) -> Line:

@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 
 from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.pytorch_release import RELEASE
 
 FORMAT = 3
 """The version of the format. A reader refuses a higher one. Since 2, meta and impl are spans. Since 3, there are
@@ -74,7 +75,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """``model`` or ``torch``."""
     chosen: str | msgspec.UnsetType = msgspec.UNSET
     """Why ``--engine auto`` chose it; unset if the user named it, and for the model if it has all names."""
-    pytorch: str = "2.13.0"
+    pytorch: str = RELEASE
     """The release whose rules apply."""
     cuda: str
     """The library that computes for ``cuda``: ``CuPy``, ``emulated on NumPy (reason)`` or ``none (reason)``; for an

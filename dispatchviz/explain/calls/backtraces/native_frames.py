@@ -11,6 +11,7 @@ from dispatchviz.explain.calls.backtraces.function_roles import known_function
 from dispatchviz.explain.calls.backtraces.known_functions import Known
 from dispatchviz.explain.calls.call_stack import INTERPRETER, OTHER, UNNAMED, Frame
 from dispatchviz.explain.keys.raw_key_sets import Reading, raw_set_card
+from dispatchviz.foundation.pytorch_release import MINOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,7 @@ def _taken_apart(found: RawSet, release: str | None) -> KeySet:
     if release is None and card.sensible:
         return KeySet(found.name, found.raw, card.hex, card.members)
     if not card.elsewhere:
-        return KeySet(found.name, found.raw, card.hex, card.members, " (unlikely to be a key set of PyTorch 2.13)")
+        return KeySet(found.name, found.raw, card.hex, card.members, f" (unlikely to be a key set of PyTorch {MINOR})")
     reading = card.elsewhere[0]
     return KeySet(found.name, found.raw, card.hex, reading.members, _remark(reading, release is None))
 

@@ -14,6 +14,7 @@ from dispatchviz.explain.diagnosis.messages.error_parser import Line, Message
 from dispatchviz.explain.keys.key_names import known_key
 from dispatchviz.explain.keys.key_text import is_autograd, is_backend, purpose
 from dispatchviz.explain.keys.past_keys import became
+from dispatchviz.foundation.pytorch_release import MINOR
 
 GARBLED = "UNKNOWN_TENSOR_TYPE_ID"
 """The name that some releases (around 1.12) print in the list instead of most names."""
@@ -164,7 +165,7 @@ def _now(message: Message, registry: Registry) -> str:
     if op is None:
         namespace = message.operator.partition("::")[0]
         whose = "" if namespace == "aten" else f" ({namespace} is an extension's namespace)"
-        return f"PyTorch 2.13 itself has no operator {message.operator}{whose}."
+        return f"PyTorch {MINOR} itself has no operator {message.operator}{whose}."
     try:
         cell = cell_of(op, key) if key is not None else None
     except KeyError:
@@ -173,9 +174,9 @@ def _now(message: Message, registry: Registry) -> str:
         return ""
     command = f"dispatchviz why {message.operator} {key}"
     if not cell.kernel:
-        return f"PyTorch 2.13 has no kernel of {message.operator} for {key} either: {command}"
+        return f"PyTorch {MINOR} has no kernel of {message.operator} for {key} either: {command}"
     kernel = f"{cell.kernel.name} [{cell.reason}]"
-    return f"In PyTorch 2.13 the kernel of {message.operator} for {key} is {kernel}: {command}"
+    return f"In PyTorch {MINOR} the kernel of {message.operator} for {key} is {kernel}: {command}"
 
 
 def _key_of(kind: str) -> str:

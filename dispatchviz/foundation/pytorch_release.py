@@ -1,0 +1,8 @@
+"""The release of PyTorch that the model has. Texts take it from here; ``python -m truth.follow`` leads to the next."""
+
+from __future__ import annotations
+
+RELEASE = "2.13.0"
+
+MINOR = RELEASE.rpartition(".")[0]
+"""The release without its last number: ``2.13``."""
