@@ -3,7 +3,8 @@
     python -m benchmarks [--quick] [--keep] [NAME ...]
 
 Each is a process of its own, so that no benchmark finds the machine warmed up by another, and a failure stops no other.
-With names, only those run. ``--keep`` also writes docs/performance.md. Exit status 1: one failed or missed a bar.
+With names, only those run. ``--keep`` also writes their figures into docs/performance.md. Exit status 1: one failed or
+missed a bar.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def main() -> int:
     results = [result for _, found in runs for result in found]
     print("\n".join(goals(results)))
     if "--keep" in options:
-        PAGE.write_text(page(results), encoding="utf-8")
+        before = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+        PAGE.write_text(page(results, before), encoding="utf-8")
     return max(failed for failed, _ in runs)
 
 

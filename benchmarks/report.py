@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -44,12 +45,16 @@ def goals(results: Sequence[Result]) -> list[str]:
     return rows
 
 
-def machine() -> Iterator[str]:
-    """Yield the commit, the machine and the libraries of a measurement, a line each."""
+def measured() -> str:
+    """Return the commit and the day of a measurement."""
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    yield f"Commit: {commit.stdout.strip() or 'unknown'}, measured on {datetime.now(UTC):%Y-%m-%d}."
+    return f"Measured at commit {commit.stdout.strip() or 'unknown'} on {datetime.now(UTC):%Y-%m-%d}."
+
+
+def machine() -> Iterator[str]:
+    """Yield the machine and the libraries, a line each."""
     yield f"Machine: {_processor()}, {platform.system()}, Python {platform.python_version()}."
     yield f"Libraries: {', '.join(map(_library, LIBRARIES))}."
 
@@ -69,14 +74,30 @@ def _library(name: str) -> str:
         return f"{name} (not installed)"
 
 
-def page(results: Sequence[Result]) -> str:
-    """Return ``docs/performance.md``: the table of goals, and all figures of each benchmark."""
-    parts = ["# Performance", INTRODUCTION, "  \n".join(machine()), "## What people feel", "\n".join(goals(results))]
+def page(results: Sequence[Result], before: str = "") -> str:
+    """Return ``docs/performance.md``: the table of goals, and all figures of each benchmark.
+
+    Benchmarks without results keep the figures and the commit of the page ``before``.
+    """
+    sections = dict(_SECTION.findall(before))
     for benchmark in dict.fromkeys(each.benchmark for each in results):
         own = [each for each in results if each.benchmark == benchmark]
         rows = [f"| {each.name} | {each.value:.3g} | {each.bar:g} |" for each in own]
-        parts += [f"## benchmarks.{benchmark}", "\n".join(["| figure | now | bar |", "|---|---:|---:|", *rows])]
+        sections[benchmark] = "\n".join([measured(), "", "| figure | now | bar |", "|---|---:|---:|", *rows])
+    found = [Result(name, row[0], float(row[1]), float(row[2])) for name in sections for row in _rows(sections[name])]
+    parts = ["# Performance", INTRODUCTION, "  \n".join(machine()), "## What people feel", "\n".join(goals(found))]
+    parts += [f"{HEADING}{name}\n\n{sections[name].strip()}" for name in sorted(sections)]
     return "\n\n".join(parts) + "\n"
+
+
+HEADING = "## benchmarks."
+_SECTION = re.compile(rf"^{re.escape(HEADING)}(\w+)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+
+
+def _rows(section: str) -> Iterator[list[str]]:
+    """Yield the cells of the figures of a section."""
+    rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in section.splitlines() if line.startswith("| "))
+    return (row for row in rows if row[0] != "figure")
 
 
 INTRODUCTION = """\
@@ -84,4 +105,4 @@ INTRODUCTION = """\
 process or alternately: to NumPy, to HIPS autograd, to PyTorch under its DebugMode, to an empty Textual app. Such ratios
 transfer between machines; seconds and milliseconds do not. Less is better everywhere. A bar is the value above which a
 benchmark fails, so that a loss of speed is noticed. The docstring of each module in `benchmarks/` explains how it
-measures."""
+measures. `python -m benchmarks --keep NAME` measures one again."""

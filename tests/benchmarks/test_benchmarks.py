@@ -112,6 +112,15 @@ def test_goals_show_what_is_missed_and_what_is_not_measured() -> None:
     assert rows[1].endswith(f"| - | {second.most:g} |  |")
 
 
+def test_the_page_keeps_figures_of_benchmarks_that_did_not_run() -> None:
+    first = report.page([report.Result("a", "x, s", 1.234, 2), report.Result("b", "y", 3, 4)])
+    second = report.page([report.Result("b", "y", 5, 4)], first)
+    assert "| x, s | 1.23 | 2 |" in second
+    assert "| y | 5 | 4 |" in second
+    assert "| y | 3 | 4 |" not in second
+    assert second.count("## benchmarks.") == second.count("Measured at commit") == 2
+
+
 def test_the_page_has_every_goal_and_each_benchmark_that_judges() -> None:
     text = report.PAGE.read_text(encoding="utf-8")
     heads = [line.removeprefix("## benchmarks.") for line in text.splitlines() if line.startswith("## benchmarks.")]

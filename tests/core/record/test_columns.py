@@ -348,3 +348,14 @@ def test_saving_makes_the_columns_of_a_trace_only_once(trace: Trace, monkeypatch
     assert read == [len(trace)]
     assert_same_columns(Trace.decoded(files.pop(), "p.dvtrace").columns, value.columns)
     assert not files
+
+
+def test_a_long_trace_is_saved_in_parts_unless_its_columns_are_known(
+    trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writers, "EVENTS_PER_PART", 50)
+    value = Trace(PLAIN_HEADER, list(trace))
+    first = value.encoded(".dvtrace")
+    assert b"PART" in first
+    assert_same_columns(Trace.decoded(first, "p.dvtrace").columns, value.columns)
+    assert b"PART" not in value.encoded(".dvtrace")

@@ -72,13 +72,20 @@ def _write(trace: Recorded, suffix: str, stream: BinaryIO) -> None:
         writer.copy(events, trace.columns)
         writer.complete(trace.header)
         return
-    if isinstance(writer, IndexedWriter) and not isinstance(events, StoredEvents):
+    if isinstance(writer, IndexedWriter) and not isinstance(events, StoredEvents) and _has_columns(trace):
         columns = trace.columns
         if len(columns.kinds) == len(events):  # a recording may have grown in between
             writer.use(columns)
     for begin in range(0, len(events), _AT_ONCE):
         writer.add(events[begin : begin + _AT_ONCE])
     writer.complete(trace.header)
+
+
+def _has_columns(trace: Recorded) -> bool:
+    """Return whether a trace has its columns already, or gets them as cheaply as a file does. The columns of a long
+    trace are made faster part by part.
+    """
+    return "columns" in vars(trace) or len(trace.events) <= EVENTS_PER_PART
 
 
 _AT_ONCE = 16 * EVENTS_PER_BLOCK
