@@ -59,6 +59,7 @@ def main() -> int:
         for kind in KINDS:
             looks[f"{name} {kind}"] = lambda trace=trace, kind=kind: Trace(trace.header, trace.events).encoded(kind)
         if not name.startswith("ten"):
+            assert len(trace.columns.kinds)
             looks[f"{name} {KNOWN}"] = lambda trace=trace: trace.encoded(".dvtrace")
     found = least(looks, often(5))
     each = {name: seconds / len(_trace_of(name, traces)) for name, seconds in found.items()}
