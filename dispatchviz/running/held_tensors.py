@@ -38,7 +38,7 @@ def held_by(value: Any, is_named: Callable[[Any], bool]) -> Held:
         first = list(islice(value.items(), MANY))  # one call, because another thread may change it meanwhile
         yield from _of_items(((f"[{key!r}]", item) for key, item in first if type(key) in (str, int)), is_named)
     elif is_module(value):
-        yield from _of_module("", value, {})
+        yield from _of_module("", value)
     else:
         yield from _of_items(_attributes(value), is_named)
 
@@ -77,25 +77,28 @@ def _of_items(items: Items, is_named: Callable[[Any], bool]) -> Held:
         if is_tensor(item):
             yield text, item
         elif type(item) not in HOLDS_NOTHING and not is_named(item):
-            yield from _of_module(text, item, {})
+            yield from _of_module(text, item)
 
 
-def _of_module(path: str, module: Any, seen: dict[int, Any]) -> Held:
+def _of_module(path: str, module: Any) -> Held:
     """Return the parameters and buffers as ``named_parameters`` and ``named_buffers`` list them. One at two places
-    counts where it is first.
+    counts where it is first. Modules may be nested deeper than Python's stack.
     """
-    if id(module) in seen or not is_module(module):
-        return
-    seen[id(module)] = module
-    yield path, module
-    own = object.__getattribute__(module, "__dict__")
-    for space in ("_parameters", "_buffers"):
-        for name, tensor in _items(own.get(space)):
-            if is_tensor(tensor) and id(tensor) not in seen:
-                seen[id(tensor)] = tensor
-                yield f"{path}.{name}", tensor
-    for name, below in _items(own.get("_modules")):
-        yield from _of_module(f"{path}.{name}", below, seen)
+    seen: dict[int, Any] = {}
+    left = [(path, module)]
+    while left:
+        path, module = left.pop()
+        if id(module) in seen or not is_module(module):
+            continue
+        seen[id(module)] = module
+        yield path, module
+        own = object.__getattribute__(module, "__dict__")
+        for space in ("_parameters", "_buffers"):
+            for name, tensor in _items(own.get(space)):
+                if is_tensor(tensor) and id(tensor) not in seen:
+                    seen[id(tensor)] = tensor
+                    yield f"{path}.{name}", tensor
+        left += [(f"{path}.{name}", below) for name, below in reversed(_items(own.get("_modules")))]
 
 
 def _items(members: Any) -> list[tuple[Any, Any]]:

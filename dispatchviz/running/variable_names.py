@@ -16,7 +16,7 @@ from typing import Any
 
 from dispatchviz.core.record.machine_recorder import Recorder
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.running.held_tensors import HOLDS_NOTHING, held_by, is_tensor
+from dispatchviz.running.held_tensors import HOLDS_NOTHING, held_by, is_module, is_tensor
 
 Variable = tuple[str, str]
 """The function that a variable belongs to (empty: the module), and the variable's name, or the text for a value that it
@@ -186,7 +186,7 @@ class Names:
                 self._set(below[-1], held)
             else:
                 self._parts[id(held)] = weakref.ref(held), variable, name + text
-        if below:
+        if below or is_module(value):  # a module without parameters is not searched again at each call
             self._below[variable] = tuple(below)
             if type(value).__weakrefoffset__:
                 self._holders[variable] = weakref.ref(value)

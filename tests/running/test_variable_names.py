@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 import dispatchviz
 from dispatchviz import torch as model
@@ -12,6 +16,8 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.explain.graph.backward_graph import backward_graph
 from dispatchviz.explain.trace_index.display_names import tensor_name
 from dispatchviz.explain.trace_index.trace_index import common_variable, short_path
+from dispatchviz.running import variable_names
+from dispatchviz.running.held_tensors import Held, held_by
 from dispatchviz.testing import event
 from dispatchviz.trace import Trace
 from tests.explain.programs import traced
@@ -181,6 +187,42 @@ def test_a_module_with_other_members_is_looked_at_again(tmp_path: Path) -> None:
     ]  # fmt: skip
     lost = [name for name, iteration in bound(trace) if iteration]
     assert set(lost) == {"net.0.weight", *(f"net.1.{name}" for name in batch_norm)}
+
+
+def test_a_module_that_gets_its_first_parameter_later_is_looked_at_again() -> None:
+    trace = traced(
+        """
+        import torch
+        net = torch.nn.Sequential(torch.nn.Tanh())
+        x = net(torch.ones(1))
+        net.append(torch.nn.Linear(1, 1, bias=False))
+        y = net(x)
+        """
+    )
+    assert ("net.1.weight", 0) in bound(trace)
+
+
+def test_parts_of_a_module_are_found_deeper_than_pythons_stack() -> None:
+    deep: model.nn.Module = model.nn.Linear(1, 1, bias=False)
+    for _ in range(sys.getrecursionlimit()):
+        deep = model.nn.Sequential(deep)
+    *_, last = held_by(deep, lambda held: False)
+    assert last[0] == ".0" * sys.getrecursionlimit() + ".weight"
+
+
+def test_a_module_without_parameters_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = []
+
+    def search(value: object, is_named: Callable[[object], bool]) -> Held:
+        searched.append(type(value).__name__)
+        return held_by(value, is_named)
+
+    monkeypatch.setattr(variable_names, "held_by", search)
+    net = model.nn.Sequential(model.nn.Tanh())
+    with dispatchviz.record():
+        for _ in range(5):
+            net(model.ones(1))
+    assert searched.count("Sequential") == 1
 
 
 def test_attributes_are_called_as_the_program_writes_them() -> None:
