@@ -3,13 +3,20 @@
     make gpu GPU_PYTHON=python3        with a Python that has CuPy; nothing is installed
     make gpu                           in a separate environment, .venv-gpu, which is created first
 
-It runs the tests marked ``gpu``, and the founding program, whose events must be those of the emulated CUDA. It measures
-ten operators, also on a PyTorch with CUDA if that Python has one. The exit status is 0 if all is correct, 1 if not, and
-2 if a requirement is missing.
+It runs the tests marked ``gpu``, and ten programs, whose events must be those of the emulated CUDA. It measures ten
+operators, also on a PyTorch with CUDA if that Python has one. The exit status is 0 if all is correct, 1 if not, and 2
+if a requirement is missing.
+
+    python -m scripts.gpu_report --outdated
+
+A test fails when code that runs on the GPU has changed since the report. Without a GPU, this command puts a warning
+into the report, and the test passes.
 """
 
 from __future__ import annotations
 
+import datetime
+import hashlib
 import importlib.metadata
 import importlib.util
 import platform
@@ -17,6 +24,7 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,7 +34,16 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 REPORT = ROOT / "docs" / "gpu.md"
-FOUNDING = "examples/forum.py"
+PROGRAMS = (
+    "examples/forum.py",
+    "examples/lessons/streams.py",
+    *sorted(f"scripts/gpu_programs/{file.name}" for file in (ROOT / "scripts/gpu_programs").glob("[!_]*.py")),
+)
+"""The programs whose events are compared, the founding program first."""
+ON_THE_GPU = ("dispatchviz/core/device", "dispatchviz/core/native")
+"""The folders with the code that runs on the GPU."""
+OUTDATED = "**The code has changed since: what follows is about the commit below, not about today's code.**"
+"""The warning of an outdated report."""
 NEEDED = {
     "numpy": "numpy",
     "ml_dtypes": "ml_dtypes",
@@ -67,6 +84,25 @@ def about() -> Iterator[tuple[str, str]]:
     yield "NumPy", importlib.metadata.version("numpy")
     yield "Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"
     yield "dispatchviz", __version__
+    yield "date", str(datetime.datetime.now(datetime.UTC).date())
+    yield "commit", commit()
+    yield "code", f"`{code()}` (a digest of {' and '.join(f'`{folder}`' for folder in ON_THE_GPU)})"
+
+
+def commit() -> str:
+    """Return the commit of the working tree; ``unknown`` without git."""
+    command = ["git", "describe", "--always", "--dirty=, with changes", "--exclude=*"]
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    except OSError:
+        return "unknown"
+    return done.stdout.strip() or "unknown"
+
+
+def code() -> str:
+    """Return a digest of the code that runs on the GPU."""
+    files = sorted(file for folder in ON_THE_GPU for file in (ROOT / folder).rglob("*.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
 # -- tests ------------------------------------------------------------------------------------------------------------
@@ -80,6 +116,8 @@ class Tests:
     failed: int
     result: str
     """The last line of pytest, or the reason why the tests did not run."""
+    skipped: tuple[str, ...] = ()
+    """The places and reasons of the skipped tests, as pytest prints them."""
 
     @property
     def well(self) -> bool:
@@ -91,7 +129,18 @@ def run_tests() -> Tests:
     lacking = [name for name in FOR_TESTS if importlib.util.find_spec(name) is None]
     if lacking:
         return Tests(0, 0, f"not run: this Python has no {', '.join(lacking)}")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "gpu and not torch", *_plugin()]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-rs",
+        "-m",
+        "gpu and not torch",
+        *_plugin(),
+    ]
     lines = []
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         for line in process.stdout or ():
@@ -99,7 +148,8 @@ def run_tests() -> Tests:
             print(line, end="", flush=True)
     last = next((line for line in reversed(lines) if line), "nothing was printed")
     failed = _count(last, "failed") + _count(last, "error")
-    return Tests(_count(last, "passed"), failed or int(process.returncode != 0), last.strip("= "))
+    skipped = tuple(line.removeprefix("SKIPPED ") for line in lines if line.startswith("SKIPPED "))
+    return Tests(_count(last, "passed"), failed or int(process.returncode != 0), last.strip("= "), skipped)
 
 
 def _plugin() -> list[str]:
@@ -113,26 +163,29 @@ def _count(line: str, what: str) -> int:
     return int(found[1]) if found else 0
 
 
-# -- the founding program ---------------------------------------------------------------------------------------------
+# -- programs ----------------------------------------------------------------------------------------------------------
 
 
-def first_difference() -> str:
-    """Return the first difference between the founding program's events on the GPU and the emulated ones; empty if
-    there is none.
+def first_difference(program: str) -> str:
+    """Return the first difference between a program's events on the GPU and the emulated ones; empty if there is
+    none.
     """
-    real, emulated = (_events(choice) for choice in ("cupy", "emulated"))
-    for one, other in zip(real, emulated, strict=False):
+    real, emulated = (events(program, choice) for choice in ("cupy", "emulated"))
+    for at, (one, other) in enumerate(zip(real, emulated, strict=False)):
         if one != other:
-            return f"step {one.seq}: {one} on the GPU, {other} emulated"
+            return f"step {at}: `{one}` on the GPU, `{other}` emulated"
     return "" if len(real) == len(emulated) else f"{len(real)} steps on the GPU, {len(emulated)} emulated"
 
 
-def _events(choice: str) -> list[Any]:
-    from dispatchviz.core.device.array_library import choose_cuda
-    from dispatchviz.running.program import run
+def events(program: str, choice: str) -> list[str]:
+    """Return the events of a run in a process of its own, without the addresses of objects."""
+    from dispatchviz.core.record.trace_file import Trace
 
-    choose_cuda(choice)
-    return list(run(str(ROOT / FOUNDING), output=sys.stderr).trace)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.dvtrace"
+        words = ["trace", "--no-values", "--cuda", choice, "--save", str(path), program]
+        subprocess.run([sys.executable, "-m", "dispatchviz", *words], cwd=ROOT, check=False, stdout=subprocess.DEVNULL)
+        return [re.sub(r"0x[0-9a-f]+", "0x", repr(event)) for event in Trace.load(path)]
 
 
 # -- times ------------------------------------------------------------------------------------------------------------
@@ -201,8 +254,10 @@ def pytorchs_times() -> tuple[dict[str, float], str]:
 # -- the report -------------------------------------------------------------------------------------------------------
 
 
-def report(tests: Tests, difference: str, ours: dict[str, float], theirs: dict[str, float], who: str) -> Iterator[str]:
-    """Yield the lines of the file."""
+def report(
+    tests: Tests, differences: dict[str, str], ours: dict[str, float], theirs: dict[str, float], who: str
+) -> Iterator[str]:
+    """Yield the lines of the file. ``differences`` has the first difference of each program, empty for none."""
     yield "# What ran on a GPU"
     yield ""
     yield "Written by `make gpu` (`scripts/gpu_report.py`), not by hand."
@@ -210,7 +265,14 @@ def report(tests: Tests, difference: str, ours: dict[str, float], theirs: dict[s
     for name, value in about():
         yield f"- {name}: {value}"
     yield f"- tests marked `gpu`: {tests.result}"
-    yield f"- the founding program on the GPU: {difference or 'event for event as emulated; only the header differs'}"
+    yield from (f"  - skipped: {place}" for place in tests.skipped)
+    yield ""
+    yield "Programs, each on the GPU and emulated (headers differ):"
+    yield ""
+    yield "| program | its events on the GPU |"
+    yield "|---|---|"
+    for program, difference in differences.items():
+        yield f"| {program} | {difference or 'the same as emulated'} |"
     yield ""
     yield f"Milliseconds per call, recording off, float32 {SIZE}x{SIZE} (beside: {who}):"
     yield ""
@@ -220,17 +282,35 @@ def report(tests: Tests, difference: str, ours: dict[str, float], theirs: dict[s
         yield f"| {name} | {took:.3f} | {f'{theirs[name]:.3f}' if name in theirs else '-'} |"
 
 
+def is_current(page: str) -> bool:
+    """Return whether a report is about today's code, or says that it is not."""
+    return f"`{code()}`" in page or OUTDATED in page
+
+
+def warn(path: Path) -> int:
+    """Put the warning into a report whose code has changed since. Return the exit status 0."""
+    page = path.read_text(encoding="utf-8")
+    if not is_current(page):
+        title, rest = page.split("\n", 1)
+        path.write_text(f"{title}\n\n{OUTDATED}\n{rest}", encoding="utf-8")
+    return 0
+
+
 def main() -> int:
     """Write the report, and return the exit status."""
+    words = [word for word in sys.argv[1:] if word != "--outdated"]
+    target = Path(words[0]) if words else REPORT
+    if "--outdated" in sys.argv:
+        return warn(target)
     if lacking := missing():
         print(f"make gpu: {lacking}", file=sys.stderr)
         return 2
-    tests, difference = run_tests(), first_difference()
+    tests = run_tests()
+    differences = {program: first_difference(program) for program in PROGRAMS}
     theirs, who = pytorchs_times()
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else REPORT
-    target.write_text("\n".join([*report(tests, difference, our_times(), theirs, who), ""]), encoding="utf-8")
+    target.write_text("\n".join([*report(tests, differences, our_times(), theirs, who), ""]), encoding="utf-8")
     print(target.read_text(encoding="utf-8"))
-    return int(bool(difference) or not tests.well)
+    return int(any(differences.values()) or not tests.well)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ SMALL = """
 import sys
 from scripts import gpu_report
 gpu_report.SIZE, gpu_report.ROUNDS, gpu_report.BATCH = 8, 1, 1
-gpu_report.run_tests = lambda: gpu_report.Tests(3, 0, "3 passed in 1s")
+gpu_report.run_tests = lambda: gpu_report.Tests(3, 0, "3 passed in 1s", ("[1] tests/x.py: too old",))
 sys.exit(gpu_report.main())
 """
 
@@ -50,10 +50,12 @@ def test_report_lists_tests_program_and_operators(tmp_path: Path) -> None:
     lines = (tmp_path / "gpu.md").read_text().splitlines()
     assert "- device: stand-in" in lines
     assert "- tests marked `gpu`: 3 passed in 1s" in lines
-    assert "- the founding program on the GPU: event for event as emulated; only the header differs" in lines
+    assert "  - skipped: [1] tests/x.py: too old" in lines
+    assert [f"| {program} | the same as emulated |" in lines for program in gpu_report.PROGRAMS] == [True] * 10
     rows = [line.split("|")[1].strip() for line in lines if line.startswith("| ")]
-    assert rows == ["operator", *gpu_report.OPERATORS]
+    assert rows == ["program", *gpu_report.PROGRAMS, "operator", *gpu_report.OPERATORS]
     assert len(gpu_report.OPERATORS) == 10
+    assert gpu_report.is_current("\n".join(lines))
 
 
 def test_a_difference_is_found(tmp_path: Path) -> None:
@@ -61,12 +63,36 @@ def test_a_difference_is_found(tmp_path: Path) -> None:
     install(tmp_path, STAND_IN)
     changed = """
 import scripts.gpu_report as gpu_report
-events = gpu_report._events
-gpu_report._events = lambda choice: events(choice)[: 9 if choice == "cupy" else 10]
+events = gpu_report.events
+gpu_report.PROGRAMS = gpu_report.PROGRAMS[:1]
+gpu_report.events = lambda program, choice: events(program, choice)[: 9 if choice == "cupy" else 10]
 """
     done = report(tmp_path, changed + SMALL)
     assert done.returncode == 1
-    assert "- the founding program on the GPU: 9 steps on the GPU, 10 emulated" in done.stdout.splitlines()
+    assert "| examples/forum.py | 9 steps on the GPU, 10 emulated |" in done.stdout.splitlines()
+
+
+def test_report_is_about_the_code_or_warns_that_it_is_not() -> None:
+    """If this fails: run ``make gpu`` on a GPU, or ``python -m scripts.gpu_report --outdated`` without one."""
+    assert gpu_report.is_current(gpu_report.REPORT.read_text(encoding="utf-8"))
+
+
+def test_outdated_report_has_one_warning_below_its_title(tmp_path: Path) -> None:
+    page = tmp_path / "gpu.md"
+    page.write_text("# What ran on a GPU\n\n- code: `of another day`\n", encoding="utf-8")
+    assert not gpu_report.is_current(page.read_text(encoding="utf-8"))
+    for _ in range(2):
+        gpu_report.warn(page)
+        assert page.read_text(encoding="utf-8").split("\n\n") == [
+            "# What ran on a GPU", gpu_report.OUTDATED, "- code: `of another day`\n",
+        ]  # fmt: skip
+
+
+def test_changed_code_has_another_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = gpu_report.code()
+    monkeypatch.setattr(gpu_report, "ON_THE_GPU", (*gpu_report.ON_THE_GPU, str(tmp_path)))
+    (tmp_path / "kernel.py").write_text("def kernel(): ...\n", encoding="utf-8")
+    assert gpu_report.code() != before
 
 
 @pytest.mark.parametrize(
