@@ -113,8 +113,8 @@ class LiveEventBuilder(ProgramEventBuilder):
         keys, included, excluded = self._keys, self._included[included], self._excluded[excluded]
         self._begins(cell, included, excluded)
         flat, tensors, arguments, united = iter(sets), self.tensors, [], generator
-        for name, serial, raw in zip(flat, flat, flat, strict=True):
-            ks = keys[raw]
+        for name, serial, own_set in zip(flat, flat, flat, strict=True):
+            ks = keys[own_set]
             united |= ks
             arguments.append((name, tensors[serial], ks))
         text = self._text_of(cell)

@@ -65,7 +65,7 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
     """The installed PyTorch; None as long as the program has not imported it."""
     records_parts = True
     """False if this release must be watched from beginning to end, so that a part is only filtered."""
-    _tensor_class: type = NoTensor
+    _tensor_class: Any = NoTensor
 
     def __init__(self) -> None:
         self.keys = KeyNumbers()

@@ -162,7 +162,7 @@ class NodeNumbers:
         self._function = function
         self._functions = WeakNumbers()
         self._known: dict[type | None, dict[int, tuple[int, int]]] = {}
-        """The sequence number and the number of the last Node that was met of a class and at an address. AccumulateGrads
+        """The sequence number and the number of the last Node that was met of a class at an address. AccumulateGrads
         without a leaf have no class here.
         """
         self.accumulators = WeakNumbers()
