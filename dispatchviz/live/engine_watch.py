@@ -180,7 +180,7 @@ class EngineWatch:
     ) -> list[Any]:
         """Emit the event of a backward. Return the hooks that were put on its Nodes."""
         nodes = _preorder([edge[0] for edge in edges])
-        serials = [self._watch.nodes.known(node) for node in reversed(nodes)]
+        serials = list(map(self._watch.nodes.known, reversed(nodes)))
         self._emit_start(task, edges, args, kwargs)
         starts = self.starts
         return [_hooked(node, number, work, starts) for node, number in zip(nodes, reversed(serials), strict=True)]

@@ -138,7 +138,7 @@ class KernelObjects:
         self._call_boxed: Call = self._c._SafeKernelFunction.call_boxed.__func__
         """The method as a plain function, because binding it takes longer than getting the kernel."""
         self._tensors = frozenset((torch.Tensor, torch.nn.Parameter))
-        self._function_modes, self._tracing_state = self._c._len_torch_function_stack, self._c._get_tracing_state
+        self._call_on_cpu = self._cpu_caller()
 
     @property
     def in_parallel(self) -> int:
@@ -153,27 +153,26 @@ class KernelObjects:
     def _caller(self, operator: str, key: str, parsed: Any, kernel: Any) -> Call:
         if calls_in_parallel(operator, key):
             return self._lifted.caller(operator, key, parsed)
-        keeping: Call = partial(self._call_boxed, kernel)
-        if key != "CPU":
-            return keeping
+        return partial(self._call_on_cpu, operator, kernel) if key == "CPU" else partial(self._call_boxed, kernel)
 
-        is_large = self._is_large
+    def _cpu_caller(self) -> Call:
+        """Return the function that all our CPU kernels share, because thousands of objects would take longer to make.
+        It takes an operator, its kernel, and the key set and the arguments of a call.
+        """
+        function_modes, tracing_state = self._c._len_torch_function_stack, self._c._get_tracing_state
+        tensors, call_boxed, parsed = self._tensors, self._call_boxed, self._c._dispatch_key_parse("CPU")
 
-        def call(keys: Any, *args: Any, **kwargs: Any) -> Any:
-            if is_large(args) and self._is_alone():
-                return self._lifted.caller(operator, key, parsed)(keys, *args, **kwargs)
-            return keeping(keys, *args, **kwargs)
+        def call(operator: str, kernel: Any, /, *args: Any, **kwargs: Any) -> Any:  # the key set is the third
+            if not function_modes() and tracing_state() is None:  # otherwise they would see the calls of ``numel``
+                elements = 0
+                for value in args:
+                    if type(value) in tensors:
+                        elements += value.numel()
+                if elements >= LARGE and self._is_alone():
+                    return self._lifted.caller(operator, "CPU", parsed)(*args, **kwargs)
+            return call_boxed(kernel, *args, **kwargs)
 
         return call
-
-    def _is_large(self, args: tuple[Any, ...]) -> bool:
-        if self._function_modes() or self._tracing_state() is not None:  # they would see the calls of ``numel``
-            return False
-        elements, tensors = 0, self._tensors
-        for value in args:
-            if type(value) in tensors:
-                elements += value.numel()
-        return elements >= LARGE
 
     def _is_alone(self) -> bool:
         """Return whether no other thread may be about to call our kernel that is lifted."""

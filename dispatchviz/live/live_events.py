@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import functools
 from array import array
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.builders.builder_base import reads_note
-from dispatchviz.core.record.builders.cell_text import CellTexts
+from dispatchviz.core.record.builders.cell_text import CellText, CellTexts, key_name
 from dispatchviz.live.local_sets import guard_name
 from dispatchviz.running.user_lines import ProgramEventBuilder
 
@@ -70,7 +71,9 @@ class LiveEventBuilder(ProgramEventBuilder):
         super().__init__()
         self._keys = keys
         self._included, self._excluded = (_LocalSet(keys, which) for which in range(2))
-        self._running: dict[int, list[Open]] = {}
+        self._texts: dict[WatchedCell, CellText] = {}
+        """The texts of entries. After a change of registrations, the operator's watched cells are other objects."""
+        self._running = defaultdict[int, list[Open]](list)
         """The kernels that run on each thread."""
         self._topological = array("i")
         """Topological numbers of Nodes by their numbers; that of an AccumulateGrad is 0. This is an array, because no
@@ -81,6 +84,12 @@ class LiveEventBuilder(ProgramEventBuilder):
     def texts_of_cells() -> CellTexts:
         """Return no texts yet, since each recording has cells of its own."""
         return CellTexts()
+
+    def _text_of(self, cell: WatchedCell) -> CellText:
+        known = self._texts.get(cell)
+        if known is None:
+            known = self._texts[cell] = self._cells[cell.operator.cell(cell.key)]
+        return known
 
     # -- kernels ------------------------------------------------------------------------------------------------------
 
@@ -103,21 +112,27 @@ class LiveEventBuilder(ProgramEventBuilder):
     ) -> None:
         keys, included, excluded = self._keys, self._included[included], self._excluded[excluded]
         self._begins(cell, included, excluded)
-        flat = iter(sets)
-        arguments = tuple([(name, serial, keys[raw]) for name, serial, raw in zip(flat, flat, flat, strict=True)])
-        self.called("call", cell.operator.cell(cell.key), keys[own], included, excluded, arguments, generator)
+        flat, tensors, arguments, united = iter(sets), self.tensors, [], generator
+        for name, serial, own_set in zip(flat, flat, flat, strict=True):
+            ks = keys[own_set]
+            united |= ks
+            arguments.append((name, tensors[serial], ks))
+        text = self._text_of(cell)
+        self._called("call", text, keys[own], included, excluded, tuple(arguments), united, generator)
 
     @reads_note
     def kernel_redispatched(self, cell: WatchedCell, own: int, included: int, excluded: int) -> None:
         """Emit the events of a kernel that begins because a redispatch selected it."""
         self._begins(cell, self._included[included], self._excluded[excluded])
-        self.redispatched("redispatch", cell.operator.cell(cell.key), self._keys[own])
+        text, ks, seq = self._text_of(cell), self._keys[own], self._next()
+        self.events.append(ev.Dispatched(seq, self.open, "redispatch", text.operator, ks, key_name(ks)))
+        self._picked(text, ks, seq, seq + 1)
 
     def _begins(self, cell: WatchedCell, included: int, excluded: int) -> None:
         """Note a kernel that begins. If its thread-local sets differ from those of the kernel around it, it is within a
         guard.
         """
-        running, guard = self._on_thread(), ""
+        running, guard = self._running[self.thread], ""
         if running:
             old_included, old_excluded, _, _ = running[-1]
             if included != old_included or excluded != old_excluded:
@@ -142,20 +157,17 @@ class LiveEventBuilder(ProgramEventBuilder):
         """Emit the event of a kernel that raised. There is none if an exception from outside came before the note that
         the kernel begins.
         """
-        running = self._on_thread()
+        running = self._running[self.thread]
         if running and running[-1][3] is cell:
             self.failed()
             self._ends()
 
     def _ends(self) -> None:
-        running = self._on_thread()
+        running = self._running[self.thread]
         _, _, guard, _ = running.pop()
         if guard:
             included, excluded, _, _ = running[-1]
             self.guard_left(guard, included, excluded)
-
-    def _on_thread(self) -> list[Open]:
-        return self._running.setdefault(self.thread, [])
 
     # -- Nodes, the engine --------------------------------------------------------------------------------------------
 

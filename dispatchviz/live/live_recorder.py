@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from sys import _getframe
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from dispatchviz.core.record import events as ev
@@ -65,7 +65,7 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
     """The installed PyTorch; None as long as the program has not imported it."""
     records_parts = True
     """False if this release must be watched from beginning to end, so that a part is only filtered."""
-    _tensor_class: type = NoTensor
+    _tensor_class: Any = NoTensor
 
     def __init__(self) -> None:
         self.keys = KeyNumbers()
@@ -176,7 +176,9 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
         """Wrap a kernel at BackendSelect, which may choose the meta device. Then the kernels at Meta are watched."""
 
         def chooses(*args: Any, **kwargs: Any) -> Any:
-            if recorder.listening is self and self.thread.watched and "meta" in str(kwargs.get("device")):
+            device = kwargs.get("device")
+            is_meta = device is not None and device.type == "meta"
+            if is_meta and recorder.listening is self and self.thread.watched:
                 self.guarded(lambda: self.cells.meet(META))
             return call(*args, **kwargs)
 
@@ -252,7 +254,7 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
         if ks & self.cells.waiting:
             self.cells.meet(ks)
         newest = self.live_storages.newest
-        is_inner = self.thread.inside is not None
+        is_inner = self._threads.state.inside is not None
         on = -1 if storage is None else self.live_storages.of(storage, alive, made or is_inner)
         if self.numbers and not made and is_inner and self.live_storages.newest != newest:
             self.memory_allocated(on)
@@ -290,7 +292,7 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
         if not isinstance(tensor, self._tensor_class):
             return
         self.nodes.look_at_bound(tensor)
-        super().name_bound(name, cast("Any", tensor), iteration)
+        super().name_bound(name, tensor, iteration)
 
     def warned(self, category: str, message: str, file: str, line: int) -> None:
         """Record that a warning is about to be shown. PyTorch hides that of ``.grad`` while it reads any tensor."""

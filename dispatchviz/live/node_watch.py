@@ -47,6 +47,7 @@ class NodeWatch:
     def __init__(self, watch: LiveRecorder) -> None:
         self._watch = watch
         self._c = watch.torch._C
+        self._function = self._c._FunctionBase
         self.hooks = PackingHooks(self._c)
         self._modes = getattr(self._c, "_len_torch_dispatch_stack", lambda: 0)
         self._python = self._c.DispatchKeySet(self._c.DispatchKey.Python).raw_repr()
@@ -64,7 +65,7 @@ class NodeWatch:
 
     def begin(self) -> None:
         """Know no Node yet, at first and in a forked child."""
-        self.numbers = NodeNumbers(self._c._autograd._get_sequence_nr, self._c._FunctionBase)
+        self.numbers = NodeNumbers(self._c._autograd._get_sequence_nr, self._function)
 
     def part_begins(self) -> int:
         """Note that recording begins. Return the sequence number of the last Node of this thread."""
@@ -75,28 +76,28 @@ class NodeWatch:
         """Note the Nodes of tensors that an autograd kernel returned in grad mode."""
         if cell.operator.rebases:
             self._look_at_bases(tensors, cell)
-        results, numbered = tensors, self._watch.live_tensors.known
+        watch, results = self._watch, tensors
+        numbered, thread = watch.live_tensors, watch._threads.state
         for tensor in tensors:
-            known = numbered.get(id(tensor))
-            had_node = known is not None and known.node >= 0 and known() is tensor
+            had_node = numbered.has_node(tensor)
             if had_node and not cell.operator.rebases and not self._may_get_another(cell):
                 continue
             if tensor.requires_grad and (node := tensor.grad_fn) is not None:
                 name, sequence_nr = node.name(), node._sequence_nr()
-                number = self.numbers.of_result(node, sequence_nr, self._watch.thread)
+                number = self.numbers.of_result(node, sequence_nr, thread)
                 if number < 0:
-                    if isinstance(node, self._c._FunctionBase) and cell.operator.cell(cell.key).reason == COMPOSITE:
+                    if isinstance(node, self._function) and cell.operator.cell(cell.key).reason == COMPOSITE:
                         continue  # the composite handed back what the Function returned
                     number = self._introduce(node, name, sequence_nr, self._known_targets(node), True)
                     self._saved(node, name, number, sets, results, cell)
                 results = ()
-                serial = self._watch.live_tensors.gets_node(tensor, number)
+                serial = numbered.gets_node(tensor, number)
                 if serial < 0:
                     continue
                 if cell.operator.rebases or (had_node and not cell.operator.is_in_place_view):
                     self._has_history(tensor, serial, number)
                 else:
-                    self._watch.note(("history_set", serial, number, tensor.output_nr))
+                    watch.note(("history_set", serial, number, tensor.output_nr))
 
     def _may_get_another(self, cell: WatchedCell) -> bool:
         """Return whether a kernel that writes to no tensor may give a tensor that has a Node another one.
@@ -136,7 +137,7 @@ class NodeWatch:
             node, output_nr = tensor.grad_fn if own else None, tensor.output_nr
         if own and node is None:
             watch.leaf_requires_grad(tensor)
-        elif isinstance(node, self._c._FunctionBase):
+        elif isinstance(node, self._function):
             serial, number = watch.serial(tensor), self.known(node)
             watch.live_tensors.gets_node(tensor, number)
             watch.note(("history_set", serial, number, output_nr))
@@ -233,7 +234,7 @@ class NodeWatch:
     def _introduce(self, node: Any, name: str, sequence_nr: int, targets: list[int] | None, is_made: bool) -> int:
         watch = self._watch
         number = next(watch.node_numbers)
-        self.numbers.set(node, name, sequence_nr, number, watch.thread)
+        self.numbers.set(node, name, sequence_nr, number, watch._threads.state)
         how: Literal["node_created", "node_known"]
         is_made = is_made and sequence_nr >= self._first_new
         how = "node_created" if is_made or watch.origin == "new" else "node_known"
@@ -244,7 +245,7 @@ class NodeWatch:
             watch.note(("live_edges_collected", number, tuple(targets)))
         if watch.looking is not None and watch.looking.follows_nodes and (is_made or name == ACCUMULATE):
             watch.engine.follow(node, number)
-        if isinstance(node, self._c._FunctionBase):
+        if isinstance(node, self._function):
             self._saved_by_function(node, number)
         return number
 

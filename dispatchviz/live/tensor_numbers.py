@@ -161,8 +161,10 @@ class NodeNumbers:
         self._next_sequence_nr = next_sequence_nr
         self._function = function
         self._functions = WeakNumbers()
-        self._known: dict[str, dict[int, tuple[int, int]]] = {}
-        """The sequence number and the number of the last Node that was met at a name and address."""
+        self._known: dict[type | None, dict[int, tuple[int, int]]] = {}
+        """The sequence number and the number of the last Node that was met of a class at an address. AccumulateGrads
+        without a leaf have no class here.
+        """
         self.accumulators = WeakNumbers()
         """The number of each leaf's AccumulateGrad when it was last read."""
         self._addresses: dict[int, int] = {}
@@ -182,22 +184,27 @@ class NodeNumbers:
 
     def get(self, node: Any) -> int:
         """Return the number of a Node; -1 if it has none."""
-        name = node.name()
-        if name == ACCUMULATE and (leaf := node.variable) is not None:
-            number, address = self.accumulators.get(leaf), _address(node)
-            if self._addresses.get(number) == address:
-                return number
-            replaced = self._replaced.get(address)
-            return replaced[1] if replaced is not None and replaced[0]() is leaf else -1
-        if isinstance(node, self._function):
-            return self._functions.get(node)
-        known = self._known.get(name)
-        found = None if known is None else known.get(_address(node))
+        known = self._known.get(type(node))
+        if known is None:
+            if isinstance(node, self._function):
+                return self._functions.get(node)
+            if node.name() == ACCUMULATE and (leaf := node.variable) is not None:
+                return self._of_leaf(leaf, _address(node))
+            known = self._known.get(None)
+        found = None if known is None else known.get(MEMORY[id(node) + FIRST_MEMBER >> BY_WORDS])
         if found is None:
             return -1
         sequence_nr = node._sequence_nr()
         is_renumbered = sequence_nr > self._highest and sequence_nr >= self._next_sequence_nr()
         return found[1] if found[0] == sequence_nr or is_renumbered else -1
+
+    def _of_leaf(self, leaf: Any, address: int) -> int:
+        """Return the number of the AccumulateGrad of a leaf at an address; -1 if it has none."""
+        number = self.accumulators.get(leaf)
+        if self._addresses.get(number) == address:
+            return number
+        replaced = self._replaced.get(address)
+        return replaced[1] if replaced is not None and replaced[0]() is leaf else -1
 
     def is_reset(self, leaf: Any, now: Any) -> None:
         """Note that a leaf is about to give up its AccumulateGrad. ``now`` is the current one."""
@@ -217,8 +224,10 @@ class NodeNumbers:
         if isinstance(node, self._function):
             self._functions.set(node, number)
         else:
-            self._known.setdefault(name, {})[_address(node)] = sequence_nr, number
-        self._highest = max(self._highest, sequence_nr)
+            kind = None if name == ACCUMULATE else type(node)
+            self._known.setdefault(kind, {})[_address(node)] = sequence_nr, number
+        if sequence_nr > self._highest:
+            self._highest = sequence_nr
         if thread.newest < sequence_nr < self._next_sequence_nr():
             thread.newest = sequence_nr
 
@@ -230,10 +239,12 @@ def _address(node: Any) -> int:
     A leaf holds its AccumulateGrad by a weak pointer, which keeps the memory of a deleted one until there is another.
     So the new one has another address.
     """
-    return MEMORY[(id(node) + object.__basicsize__) // sizeof(c_size_t)]
+    return MEMORY[id(node) + FIRST_MEMBER >> BY_WORDS]
 
 
 MEMORY = (c_size_t * (1 << 59)).from_address(0)
 """All memory as an array of numbers. Making an object for each read would take five times as long."""
+FIRST_MEMBER, BY_WORDS = object.__basicsize__, sizeof(c_size_t).bit_length() - 1
+"""The offset of the first member of an object, and the number of bits by which an address is an index of ``MEMORY``."""
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 """``Node::name`` of an AccumulateGrad."""

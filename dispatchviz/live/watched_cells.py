@@ -201,10 +201,11 @@ class WatchedCells:
             self._put(list(self._cells_of([key])))
 
     def _put_all(self, keys: Iterable[str]) -> None:
-        cells = dict.fromkeys(self._cells_of(keys))
+        names = defined_operators(self._c)
+        cells = dict.fromkeys(self._cells_among(names, keys))
         self._put([*cells, *_WITHOUT_TENSORS])
-        names = [name for name in defined_operators(self._c) if name.startswith("aten::")]
-        self._put_errors((one, key) for key in self._backends() for one in names if (one, key) not in cells)
+        own = [name for name in names if name.startswith("aten::")]
+        self._put_errors((one, key) for key in self._backends() for one in own if (one, key) not in cells)
 
     def _put_errors(self, empty: Iterable[tuple[str, str]]) -> None:
         """Put kernels that raise PyTorch's error into the empty cells of backends.
@@ -318,7 +319,9 @@ class WatchedCells:
         return self._libraries[operator]
 
     def _cells_of(self, keys: Iterable[str]) -> Iterator[tuple[str, str]]:
-        names = defined_operators(self._c)
+        return self._cells_among(defined_operators(self._c), keys)
+
+    def _cells_among(self, names: set[str], keys: Iterable[str]) -> Iterator[tuple[str, str]]:
         for key in keys:
             if _is_known(self._c, key):
                 self._keys[key] = self._c._dispatch_key_parse(key)

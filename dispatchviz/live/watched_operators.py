@@ -65,10 +65,6 @@ class WatchedOperator:
             known = self._cells[key] = entry.table[entry.cell_of(DispatchKey[key])]
         return known
 
-    def forget(self) -> None:
-        """Forget the cells, because the registrations change."""
-        self._cells.clear()
-
     def given(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[Any]:
         """Yield the tensors in a call, given its key set and arguments."""
         many = len(args)
