@@ -11,6 +11,8 @@ about a dispatch table entry are those at the time of the call.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from dispatchviz.core.autograd.graph.node_life import NodeLife
@@ -22,11 +24,11 @@ from dispatchviz.core.record.builders.call_builder import CallBuilder
 class EventBuilder(CallBuilder, AutogradBuilder):
     """A reader of notes. The builders from which it derives have a method for each note, by subject."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        methods = ((name, getattr(self, name, None)) for name in NOTES)
-        self._readers = {name: (method, method.__func__.__code__.co_argcount) for name, method in methods if method}
+    @cached_property
+    def _readers(self) -> dict[str, tuple[Callable[..., None], int]]:
         """The method that reads each note, and the length of the note, by its name."""
+        methods = ((name, getattr(self, name, None)) for name in NOTES)
+        return {name: (method, method.__func__.__code__.co_argcount) for name, method in methods if method}
 
     def read(self, notes: list[Any]) -> None:
         """Build the events of the notes, and clear the notes."""
