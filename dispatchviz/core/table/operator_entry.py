@@ -213,7 +213,6 @@ class OperatorEntry:
 
     def define(self, schema: FunctionSchema | None, debug: str = "", alias_analysis: str = FROM_SCHEMA) -> None:
         """Set the schema, or remove it with None."""
-        recorder.registrations_change()
         self.has_schema = schema is not None
         self._schema = schema
         self.debug = debug
