@@ -33,19 +33,20 @@ class EventBuilder(CallBuilder, AutogradBuilder):
     def read(self, notes: list[Any]) -> None:
         """Build the events of the notes, and clear the notes."""
         at, end, find = 0, len(notes), self._readers.get
+        facts = tuple(notes[:end])  # Python passes a slice of a tuple on as arguments without another copy
         try:
             while at < end:
-                if (found := find(notes[at])) is None:
-                    at = self._read_freed(notes, at, end)
+                if (found := find(facts[at])) is None:
+                    at = self._read_freed(facts, at, end)
                     continue
                 reader, length = found
                 first = at + 1
                 at += length
-                reader(*notes[first:at])
+                reader(*facts[first:at])
         finally:
             del notes[:end]
 
-    def _read_freed(self, notes: list[Any], at: int, end: int) -> int:
+    def _read_freed(self, notes: tuple[Any, ...], at: int, end: int) -> int:
         """Read the notes of Nodes that were freed one after the other. Return where they end."""
         if isinstance(notes[at], str):
             raise LookupError(f"no method reads notes of the name {notes[at]}")
