@@ -22,7 +22,7 @@ def doubled(x):
     return x * 2
 """
 
-PROGRAM = '''\
+PROGRAM = """\
 import gc, os, sys
 from pathlib import Path
 from unittest import mock
@@ -153,7 +153,7 @@ with torch.library._scoped_library("mine", "FRAGMENT") as own:
     os.chdir("elsewhere")
 for trace in traces:
     sys.stdout.buffer.write(trace.encoded())
-'''
+"""
 
 
 def written(folder: Path, when: str) -> list[bytes]:

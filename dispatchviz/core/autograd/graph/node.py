@@ -471,9 +471,7 @@ process_modes.hot_code(
         Mode.RECORDING | Mode.ANOMALY: _recorded_anomaly_init,
     },
 )
-process_modes.hot_code(
-    Node.set_next_edges, {NO_MODE: Node.set_next_edges, Mode.RECORDING: _recorded_set_next_edges}
-)
+process_modes.hot_code(Node.set_next_edges, {NO_MODE: Node.set_next_edges, Mode.RECORDING: _recorded_set_next_edges})
 process_modes.hot_code(
     Node.set_collected_edges, {NO_MODE: Node.set_collected_edges, Mode.RECORDING: _recorded_set_collected_edges}
 )
