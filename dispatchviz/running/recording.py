@@ -224,7 +224,7 @@ class Recording(Trace):
         return lambda: _header(program, arguments, sources, about(True), only, remarks)
 
     @property
-    def notice(self) -> str:  # type: ignore[override]
+    def notice(self) -> str:
         """The problem with the recording, or an empty text."""
         self._source.settle()
         fault = _stopped_by_fault(self._source.failed, len(self._source.builder.events))

@@ -58,13 +58,15 @@ NEW_PROCESS: Counts = {Mode.NAN_CHECK: 1}
 
 
 Owner = type | ModuleType | FunctionType
-Implementation = tuple[Owner, str, Any]
+Implementation = tuple[Any, str, Any]
+"""The owner, the name, and what the owner has under it."""
 
 
 class HotFunction(NamedTuple):
     """One row of the table."""
 
-    owner: Owner
+    owner: Any
+    """A class, a module or a function."""
     name: str
     implementations: Mapping[Mode, Any]
     """The implementation for every combination of its modes: a function, or the code of a function. ``NO_MODE`` has the
@@ -105,9 +107,9 @@ class ProcessModes:
 
     # -- functions and actions that depend on modes -------------------------------------------------------------------
 
-    def hot_code(self, owner: Callable[..., Any], implementations: Mapping[Mode, Callable[..., Any]]) -> None:
-        """Add a row for the code of a function. The functions have the same parameters and no closures."""
-        self.hot_function(owner, "__code__", {mode: each.__code__ for mode, each in implementations.items()})
+    def hot_code(self, function: Any, implementations: Mapping[Mode, Callable[..., Any]]) -> None:
+        """Add a row for the code of a function. The implementations have the same parameters and no closures."""
+        self.hot_function(function, "__code__", {mode: each.__code__ for mode, each in implementations.items()})
 
     def hot_function(self, owner: Owner, name: str, implementations: Mapping[Mode, Any]) -> None:
         """Add a row to the table. Raise ValueError if a combination of its modes is missing, or if the table has the

@@ -143,9 +143,9 @@ class RecorderBase(SafetyNet):
             self.stream.flush()
         elif self.notes and self.failed is None:
             with self._reading:
-                self._read()
+                self._read_notes()
 
-    def _read(self) -> None:
+    def _read_notes(self) -> None:
         if self.full:
             del self.notes[self._kept_notes :]
             self._kept_notes = 0
