@@ -254,18 +254,19 @@ class _Later:
 
     def registrations_change(self) -> None:
         """Read the notes, which refer to the registrations so far."""
+        over = self._over
+        if over is not None:
+            over._source.registrations_change()
         recorder.unread.discard(self)
-        if self._over is not None:
-            self._over._source.registrations_change()
 
     @property
     def value(self) -> dict[str, Any]:
         """The parts. They are the same if two threads make them."""
         over = self._over
         if over is not None:
-            recorder.unread.discard(self)
             self._value = over._value_in_memory()
             self._over = None
+            recorder.unread.discard(self)
         return self._value
 
 
