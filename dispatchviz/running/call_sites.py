@@ -141,7 +141,20 @@ def is_users_file(file: str) -> bool:
     path = os.path.abspath(file)
     installed = _is_installed(path) or is_pythons_file(file)
     nameless = file.startswith("<") and file != "<stdin>"  # compiled from a string, and a program without a file
-    return not (nameless or installed or path.startswith(_PACKAGE + os.sep))
+    is_users = not (nameless or installed or path.startswith(_PACKAGE + os.sep))
+    if is_users:
+        _met.append(file)
+    return is_users
+
+
+_met: list[str] = []
+"""The user's files that are known and whose text has not been read."""
+
+
+def read_met_files() -> None:
+    """Read the text of the user's files that have been met, before the program changes or removes them."""
+    while _met:
+        source_of(_met.pop())
 
 
 def _is_installed(path: str) -> bool:

@@ -26,7 +26,7 @@ from dispatchviz.core.record.trace_file.unindexed_file import Opened
 from dispatchviz.core.record.trace_stream import TraceStream
 from dispatchviz.core.seam import recorder
 from dispatchviz.foundation.errors import DispatchvizError
-from dispatchviz.running.call_sites import is_users, shown_file
+from dispatchviz.running.call_sites import is_users, read_met_files, shown_file
 from dispatchviz.running.engine_choice.requested_engine import EngineName as EngineName
 from dispatchviz.running.engine_choice.requested_engine import RequestedEngine
 from dispatchviz.running.engine_choice.used_torch import engine_used_in
@@ -125,7 +125,10 @@ class Recording(Trace):
 
     def finish(self) -> None:
         """End the recording. Nothing is added afterwards."""
-        value = self._value_in_file() if self._source.stream is not None else self._value_in_memory()
+        if self._source.stream is not None:
+            value = self._value_in_file()
+        else:
+            value = self._value_made_later() or self._value_in_memory()
         vars(self).clear()
         vars(self).update(value)
         object.__setattr__(self, "__class__", Trace)
@@ -141,6 +144,27 @@ class Recording(Trace):
         assert stream is not None
         stream.finish(self._header_so_far(), keep)
         return stream
+
+    def _value_made_later(self) -> dict[str, Any] | None:
+        """Return the parts that a copy of this object makes when one of them is needed.
+
+        Return None if they would then be others, or if they are needed anyway: events of an installed PyTorch depend on
+        what it has registered, those of Functions on classes that the program may change, and remarks on a filter
+        depend on the events.
+        """
+        source, folder = self._source, _working_folder()
+        if self._only is not None or not source.hears_machine or source.classes_may_change or not folder:
+            return None
+        source.read_later(folder)
+        read_met_files()
+        over = object.__new__(Recording)
+        vars(over).update(vars(self))
+        later = _Later(over)
+        return {
+            "_make_events": lambda: later.value["events"],
+            "_make_notice": lambda: later.value["notice"],
+            "_make_header": lambda: later.value["_make_header"](),
+        }
 
     def _value_in_memory(self) -> dict[str, Any]:
         chosen = self._source.chosen(self._only)
@@ -200,10 +224,11 @@ class Recording(Trace):
         return lambda: _header(program, arguments, sources, about(True), only, remarks)
 
     @property
-    def notice(self) -> str:  # type: ignore[override]
+    def notice(self) -> str:
         """The problem with the recording, or an empty text."""
         self._source.settle()
-        return _stopped_by_fault(self._source.failed, len(self._source.builder.events)) or self._end_in_memory()
+        fault = _stopped_by_fault(self._source.failed, len(self._source.builder.events))
+        return fault or (INTERRUPTED if self._source.interrupted else self._end_in_memory())
 
     def _end_in_memory(self) -> str:
         source = self._source
@@ -219,10 +244,47 @@ class Recording(Trace):
         return columns_of(self.events)
 
 
+class _Later:
+    """A recording that has ended, and the parts of its trace once they are made."""
+
+    def __init__(self, over: Recording) -> None:
+        self._over: Recording | None = over
+        self._value: dict[str, Any] = {}
+        recorder.unread.add(self)
+
+    def registrations_change(self) -> None:
+        """Read the notes, which refer to the registrations so far."""
+        over = self._over
+        if over is not None:
+            over._source.registrations_change()
+        recorder.unread.discard(self)
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The parts. They are the same if two threads make them."""
+        over = self._over
+        if over is not None:
+            self._value = over._value_in_memory()
+            self._over = None
+            recorder.unread.discard(self)
+        return self._value
+
+
+def _working_folder() -> str:
+    """Return the working directory, or an empty text if it was removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
 def _steps_of(source: ProgramRecorder) -> int:
     """Return the number of steps that a recording has so far."""
     source.settle()
     return len(source.builder.events) if source.stream is None else source.stream.events
+
+
+INTERRUPTED = "events are missing at the end, because something interrupted the making of the events"
 
 
 def _stopped_by_fault(failed: Exception | None, step: int) -> str:

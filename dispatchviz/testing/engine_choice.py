@@ -62,13 +62,12 @@ def _file(module: ModuleType | None) -> str:
 def _engines(module: ModuleType | None, function: object) -> set[EngineName]:
     """Return the engines that a test uses, as far as it shows: the strongest sign decides."""
     names = {} if module is None else vars(module)
-    signs = (
-        _of_modules([names.get("torch")]),
-        _of_imports(function),
-        _of_modules(names.values()),
-        _of_modules(_torch_of_imported(names)),
+    return (
+        _of_modules([names.get("torch")])
+        or _of_imports(function)
+        or _of_modules(names.values())
+        or _of_modules(_torch_of_imported(names))
     )
-    return next(filter(None, signs), set())
 
 
 def _of_modules(values: Any) -> set[EngineName]:

@@ -205,6 +205,8 @@ def pytest_runtest_makereport(
 
         add_log(report, item, trace, call.excinfo.value, item.config.stash.get(COMPARED, None))
     item.config.stash[COMPARED] = None
+    if trace is not None and report.when == "teardown":
+        del item.stash[TRACE]
     return report
 
 

@@ -102,7 +102,7 @@ def _everything() -> dict[str, Any]:
         **{name: list(value) if isinstance(value, list) else value for name, value in fields.items()},
         "state": id(state),
         "modes of the process": {mode: count for mode, count in process_modes.counts.items() if count},
-        "hot functions": [vars(row.owner)[row.name] for row in process_modes.table],
+        "hot functions": [getattr(row.owner, row.name) for row in process_modes.table],
         "depth": engine._worker.depth,
     }
 

@@ -124,6 +124,38 @@ def test_a_failing_test_shows_its_log(shown: Callable[..., Reports]) -> None:
     report.no_fnmatch_line("*dispatchviz open*")
 
 
+LATER = """
+    import gc, weakref
+    from dispatchviz import torch
+    from dispatchviz.core.record.event_builder import EventBuilder
+
+    read, reads, traces = EventBuilder.read, [], []
+
+    def counted(builder, notes):
+        reads.append(len(notes))
+        read(builder, notes)
+
+    EventBuilder.read = counted
+
+    def test_passes(dispatch_trace):
+        traces.append(weakref.ref(dispatch_trace))
+        torch.ones(2)
+
+    def test_its_events_were_not_made_and_its_trace_is_gone():
+        gc.collect()
+        assert (reads, traces[0]()) == ([], None)
+
+    def test_reads(dispatch_trace):
+        torch.ones(2)
+        assert (len(dispatch_trace) > 0, len(reads)) == (True, 1)
+"""
+
+
+def test_events_of_a_test_that_does_not_read_them_are_not_made(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(LATER)
+    pytester.runpytest_subprocess().assert_outcomes(passed=3)
+
+
 def test_error_in_the_model_shows_at_the_line_of_a_test_that_a_recorded_program_runs(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text("import torch\n\ndef test_error():\n    torch.ones(2) @ torch.ones(3)\n")
     command = [sys.executable, "-m", "dispatchviz", "trace", "-o", "/dev/null", "-m", "pytest", "test_it.py"]

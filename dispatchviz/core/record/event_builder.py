@@ -11,6 +11,8 @@ about a dispatch table entry are those at the time of the call.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from dispatchviz.core.autograd.graph.node_life import NodeLife
@@ -22,28 +24,29 @@ from dispatchviz.core.record.builders.call_builder import CallBuilder
 class EventBuilder(CallBuilder, AutogradBuilder):
     """A reader of notes. The builders from which it derives have a method for each note, by subject."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        methods = ((name, getattr(self, name, None)) for name in NOTES)
-        self._readers = {name: (method, method.__func__.__code__.co_argcount) for name, method in methods if method}
+    @cached_property
+    def _readers(self) -> dict[str, tuple[Callable[..., None], int]]:
         """The method that reads each note, and the length of the note, by its name."""
+        methods = ((name, getattr(self, name, None)) for name in NOTES)
+        return {name: (method, method.__func__.__code__.co_argcount) for name, method in methods if method}
 
     def read(self, notes: list[Any]) -> None:
         """Build the events of the notes, and clear the notes."""
         at, end, find = 0, len(notes), self._readers.get
+        facts = tuple(notes[:end])  # Python passes a slice of a tuple on as arguments without another copy
         try:
             while at < end:
-                if (found := find(notes[at])) is None:
-                    at = self._read_freed(notes, at, end)
+                if (found := find(facts[at])) is None:
+                    at = self._read_freed(facts, at, end)
                     continue
                 reader, length = found
                 first = at + 1
                 at += length
-                reader(*notes[first:at])
+                reader(*facts[first:at])
         finally:
             del notes[:end]
 
-    def _read_freed(self, notes: list[Any], at: int, end: int) -> int:
+    def _read_freed(self, notes: tuple[Any, ...], at: int, end: int) -> int:
         """Read the notes of Nodes that were freed one after the other. Return where they end."""
         if isinstance(notes[at], str):
             raise LookupError(f"no method reads notes of the name {notes[at]}")

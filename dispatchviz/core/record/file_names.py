@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
+_folder = ContextVar("_folder", default="")
+
+
+@contextmanager
+def seen_from(folder: str) -> Iterator[None]:
+    """Name files in the block as if this were the working directory."""
+    token = _folder.set(folder)
+    try:
+        yield
+    finally:
+        _folder.reset(token)
+
+
 @cache
 def shown_file(file: str) -> str:
     """A file's name as traces write it: relative to the working directory if it is below that."""
-    path = os.path.abspath(file)
-    below = os.path.relpath(path) if path.startswith(os.getcwd() + os.sep) else path
+    folder = _folder.get() or os.getcwd()
+    path = os.path.normpath(os.path.join(folder, file))
+    below = os.path.relpath(path, folder) if path.startswith(folder + os.sep) else path
     return below.replace(os.sep, "/")
 
 

@@ -12,9 +12,10 @@ has the recorder, and ``event_builder.py`` turns its notes into events. Neither 
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from dispatchviz.core.seam.process_modes import NO_MODE, Mode, process_modes
 
@@ -114,12 +115,25 @@ registrations = 0
 """The number of changes of registrations in this process."""
 
 
+class Unread(Protocol):
+    """A recording that has ended and whose notes are read when somebody needs its events."""
+
+    def registrations_change(self) -> None:
+        """Read the notes."""
+
+
+unread: weakref.WeakSet[Unread] = weakref.WeakSet()
+"""The recordings that have ended and whose notes are not read."""
+
+
 def registrations_change() -> None:
-    """Count a change of registrations, and let the recorder read its notes while they are valid. Call this before the
-    change.
+    """Count a change of registrations, and let all recordings read their notes while they are valid. Call this before
+    the change.
     """
     global registrations
     registrations += 1
+    for each in [*unread]:
+        each.registrations_change()
     if active is not None:
         active.registrations_change()
 

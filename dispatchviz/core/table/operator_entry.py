@@ -155,13 +155,13 @@ class OperatorEntry:
         self._fallbacks = fallbacks
         self._table: list[Cell] | None = None
         self._masks = FallthroughMasks()
-        self.lookup = _Filled(self._cell_of_call)
+        self.lookup = Filled(self._cell_of_call)
         """The cell and the effective set, by the key set of a call before the mask."""
-        self.redispatch_lookup = _Filled(self._cell_of_redispatch)
+        self.redispatch_lookup = Filled(self._cell_of_redispatch)
         """The cell, by the key set of a redispatch, which is used unchanged."""
-        self.kernels = _Filled(self._kernel_of_call)
+        self.kernels = FilledByMode(self._kernel_of_call)
         """The same as ``lookup``, with functions to run instead of cells. Every call reads it."""
-        self.redispatch_kernels = _Filled(self._kernel_of_redispatch)
+        self.redispatch_kernels = FilledByMode(self._kernel_of_redispatch)
         """The same as ``redispatch_lookup``, with functions to run instead of cells."""
         self.redispatch_within_AutoDispatchBelowAutograd = self._within(AutoDispatchBelowAutograd)
         self.redispatch_within_AutoDispatchBelowADInplaceOrView = self._within(AutoDispatchBelowADInplaceOrView)
@@ -376,8 +376,8 @@ class OperatorEntry:
 
         return recorded_redispatch(rec, cell)
 
-    def _within(self, guard: type[ExcludeFixed]) -> _Filled[Guarded]:
-        return _Filled(functools.partial(self._guarded, guard))
+    def _within(self, guard: type[ExcludeFixed]) -> FilledByMode[Guarded]:
+        return FilledByMode(functools.partial(self._guarded, guard))
 
     def _guarded(self, guard: type[ExcludeFixed], ks: int) -> Guarded:
         cell = self.redispatch_lookup[ks]
@@ -421,7 +421,7 @@ def dotted(name: str) -> str:
     return name if "." in name else f"{name}."
 
 
-class _Filled(dict[int, T]):
+class Filled(dict[int, T]):
     """A lookup table by key set, filled on first use."""
 
     def __init__(self, fill: Callable[[int], T]) -> None:
@@ -430,12 +430,20 @@ class _Filled(dict[int, T]):
 
     def __missing__(self, ks: int) -> T:
         found = self[ks] = self._fill(ks)
+        return found
+
+
+class FilledByMode(Filled[T]):
+    """A lookup table of functions: recorded calls while a recorder listens, and plain ones otherwise."""
+
+    def __missing__(self, ks: int) -> T:
+        found = self[ks] = self._fill(ks)
         _filled.append(self)
         return found
 
 
 _filled: list[dict[int, Any]] = []
-"""The look-ups that are not empty. They hold recorded calls while a recorder listens, and plain ones otherwise."""
+"""The lookup tables of functions that are not empty."""
 
 
 def _forget() -> None:

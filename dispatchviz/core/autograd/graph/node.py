@@ -21,6 +21,7 @@ import operator
 import re
 import threading
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, SupportsIndex
 
 from msgspec import structs
@@ -410,7 +411,7 @@ def _with_release_check(apply: Callable[[Any, Gradients], Gradients]) -> Callabl
     return apply_forewarned
 
 
-_init = Node.__init__
+_init = FunctionType(Node.__init__.__code__, globals(), argdefs=(None,))
 
 
 def _recorded_init(self: Node, sequence_nr: int | None = None) -> None:
@@ -451,31 +452,28 @@ def _recorded_set_collected_edges(
     rec.edges_collected(self, edges, arguments)
 
 
-def _anomaly_init(init: Callable[..., None]) -> Callable[..., None]:
-    """Return the constructor for anomaly mode, which stores the stack."""
-
-    def constructor(self: Node, sequence_nr: int | None = None) -> None:
-        init(self, sequence_nr)
-        anomaly_mode.store_stack(self)
-
-    return constructor
+def _anomaly_init(self: Node, sequence_nr: int | None = None) -> None:
+    _init(self, sequence_nr)
+    anomaly_mode.store_stack(self)
 
 
-process_modes.hot_function(
-    Node,
-    "__init__",
+def _recorded_anomaly_init(self: Node, sequence_nr: int | None = None) -> None:
+    _recorded_init(self, sequence_nr)
+    anomaly_mode.store_stack(self)
+
+
+process_modes.hot_code(
+    Node.__init__,
     {
         NO_MODE: _init,
         Mode.RECORDING: _recorded_init,
-        Mode.ANOMALY: _anomaly_init(_init),
-        Mode.RECORDING | Mode.ANOMALY: _anomaly_init(_recorded_init),
+        Mode.ANOMALY: _anomaly_init,
+        Mode.RECORDING | Mode.ANOMALY: _recorded_anomaly_init,
     },
 )
-process_modes.hot_function(
-    Node, "set_next_edges", {NO_MODE: Node.set_next_edges, Mode.RECORDING: _recorded_set_next_edges}
-)
-process_modes.hot_function(
-    Node, "set_collected_edges", {NO_MODE: Node.set_collected_edges, Mode.RECORDING: _recorded_set_collected_edges}
+process_modes.hot_code(Node.set_next_edges, {NO_MODE: Node.set_next_edges, Mode.RECORDING: _recorded_set_next_edges})
+process_modes.hot_code(
+    Node.set_collected_edges, {NO_MODE: Node.set_collected_edges, Mode.RECORDING: _recorded_set_collected_edges}
 )
 
 

@@ -140,6 +140,7 @@ class AutogradRecorder(RecorderBase):
 
     def function_entered(self, function: type[FunctionBase], node: FunctionBase, recorded: bool, setup: bool) -> None:
         """Open the event of a Function's forward."""
+        self.classes_may_change = True
         needed = tuple(map(bool, node.needs_input_grad or ()))
         file, first, last = source_of(function.forward)
         name, number = function.__name__, self._node(node)

@@ -14,9 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVarTuple
 
+from dispatchviz.core.autograd.function.python_function import FunctionBase
 from dispatchviz.core.autograd.graph.node_life import follow
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.event_builder import EventBuilder
+from dispatchviz.core.record.file_names import seen_from
 from dispatchviz.core.record.recorders.freed_nodes import FreedNodes
 from dispatchviz.core.record.recorders.safety_net import SafetyNet
 from dispatchviz.core.record.recording_limit import MOST_IN_MEMORY
@@ -77,6 +79,15 @@ class RecorderBase(SafetyNet):
         """The stream that gets the events while the program runs; None if they stay in memory."""
         self.full = False
         """True if the recording stays in memory and has reached the limit."""
+        self.interrupted = False
+        """True if notes are lost because an exception from outside, such as KeyboardInterrupt, came while they were
+        read.
+        """
+        self.classes_may_change = False
+        """True if a note refers to a class whose backward the program may replace."""
+        self._reading = threading.RLock()
+        self._folder = ""
+        """The working directory when the recording ended; empty before that."""
         self._kept_notes = 0
         """The number of items in ``notes`` when the limit was reached."""
         self._to_raise: list[BaseException] = []
@@ -131,11 +142,29 @@ class RecorderBase(SafetyNet):
         if self.stream is not None:
             self.stream.flush()
         elif self.notes and self.failed is None:
-            if self.full:
-                del self.notes[self._kept_notes :]
-                self._kept_notes = 0
-            self.builder.read(self.notes)
-            self.many_notes = self._many_notes()
+            with self._reading:
+                self._read_notes()
+
+    def _read_notes(self) -> None:
+        if self.full:
+            del self.notes[self._kept_notes :]
+            self._kept_notes = 0
+        try:
+            with seen_from(self._folder):
+                self.builder.read(self.notes)
+        except BaseException:
+            self.interrupted = True
+            raise
+        self.many_notes = self._many_notes()
+
+    def read_later(self, folder: str, /) -> None:
+        """Keep the notes of a recording that has ended in a working directory, until the events are needed. Later notes
+        are dropped: a frame or another thread may still emit some.
+        """
+        self._folder = folder
+        kept = self.notes.copy()
+        self.notes.clear()
+        self.notes = kept
 
     def write_to(self, stream: TraceStream, at_once: bool = False) -> None:
         """Send later events to a stream. With ``at_once`` it is emptied after each note."""
@@ -316,6 +345,8 @@ class RecorderBase(SafetyNet):
 
     def _number_node(self, node: Node) -> int:
         number = next(_node_numbers)
+        if isinstance(node, FunctionBase):
+            self.classes_may_change = True
         self.note(("node_known", number, node.__class__, node.sequence_nr, node._topological_nr, node.thread_id))
         node._number = number
         follow(node, number, self.node_freed)

@@ -16,15 +16,15 @@ from dispatchviz.core.record.trace_file.stored_events import StoredEvents
 class Trace:
     """A complete recording as an immutable value.
 
-    ``trace[i]`` is the event with ``seq == i``. ``notice`` is a sentence about damage of its file, or empty. Traces are
-    compared by identity. The events of an opened file are decoded on access.
+    ``trace[i]`` is the event with ``seq == i``. Traces are compared by identity. The events of an opened file are
+    decoded on access, and those of a recording are made on first access.
     """
 
-    notice: str
     _make_header: Callable[[], Header]
     """A function that makes the header of a trace that has none yet."""
     _make_events: Callable[[], Sequence[AnyEvent]]
-    """A function that reads the events of a trace whose file has not been read."""
+    """A function that makes the events, or reads them from a file that has not been read."""
+    _make_notice: Callable[[], str]
 
     def __init__(
         self, header: Header, events: Iterable[AnyEvent], notice: str = "", columns: Columns | None = None
@@ -78,8 +78,13 @@ class Trace:
 
     @cached_property
     def events(self) -> Sequence[AnyEvent]:
-        """All events. Those of a file that was just recorded are read on first access."""
+        """All events. Those of a recording are made, or read from its file, on first access."""
         return self._make_events()
+
+    @cached_property
+    def notice(self) -> str:
+        """A sentence about damage of the file or a problem with the recording, or an empty text."""
+        return self._make_notice()
 
     @property
     def notices(self) -> tuple[str, ...]:
