@@ -14,6 +14,7 @@ import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core.record.event_builder import EventBuilder
 from dispatchviz.core.record.events import KernelReturned, NodeStarted, SourceLine
+from dispatchviz.core.seam import recorder
 from dispatchviz.running.recording import INTERRUPTED
 from dispatchviz.trace import Trace
 
@@ -176,7 +177,8 @@ def test_events_that_are_made_later_are_the_same(tmp_path: Path) -> None:
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The number of items of notes each time that notes are read."""
+    """The number of items of notes each time that notes are read. Those of other tests' traces are read before."""
+    recorder.registrations_change()
     found: list[int] = []
     read = EventBuilder.read
 
