@@ -8,7 +8,7 @@ TORCH_VENV := .venv-torch
 GPU_VENV := .venv-gpu
 BIN := $(VENV)/bin
 # Where pip finds torch is pip's own configuration (PIP_INDEX_URL and friends); a CPU build is all that is needed.
-TORCH := torch==2.13.0
+TORCH := torch==2.14.1
 CUDA ?= 12
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 

@@ -156,15 +156,15 @@ KERNELS = {
         _nested_tensor_from_tensor_list.out _nested_tensor_softmax_with_shape _nested_view_from_buffer_copy.out
         _nested_view_from_jagged_copy.out _new_zeros_with_same_feature_meta.out _nnpack_spatial_convolution.out
         _pack_padded_sequence.out _padded_dense_to_jagged_forward _pdist_backward.out _pdist_forward.out
-        _philox_key_fold_in _philox_key_split _philox_normal _philox_normal.out _philox_normal_ _philox_uniform
-        _philox_uniform.out _philox_uniform_ _pin_memory.out _resize_output _resize_output.out _resize_output_
-        _sample_dirichlet.out _scaled_dot_product_attention_math_for_mps
+        _philox_key_fold_in _philox_key_fold_in.Tensor _philox_key_split _philox_normal _philox_normal.out
+        _philox_normal_ _philox_uniform _philox_uniform.out _philox_uniform_ _pin_memory.out _resize_output
+        _resize_output.out _resize_output_ _sample_dirichlet.out _scaled_dot_product_attention_math_for_mps
         _scaled_dot_product_cudnn_attention_backward _scaled_dot_product_efficient_attention_backward
         _scaled_dot_product_flash_attention.quantized _scaled_dot_product_flash_attention_backward
         _scaled_dot_product_fused_attention_overrideable_backward _scaled_grouped_mm _scaled_grouped_mm_v2
-        _scaled_mm _scaled_mm.out _scaled_mm_v2 _scaled_mm_v2.out _segment_reduce_backward.out
-        _slow_conv2d_backward.grad_input _slow_conv2d_backward.output_mask_out _sparse_addmm.out
-        _sparse_broadcast_to _sparse_broadcast_to_copy _sparse_broadcast_to_copy.out
+        _scaled_grouped_mm_v2.out _scaled_mm _scaled_mm.out _scaled_mm_v2 _scaled_mm_v2.out
+        _segment_reduce_backward.out _slow_conv2d_backward.grad_input _slow_conv2d_backward.output_mask_out
+        _sparse_addmm.out _sparse_broadcast_to _sparse_broadcast_to_copy _sparse_broadcast_to_copy.out
         _sparse_compressed_tensor_with_dims _sparse_coo_tensor_with_dims _sparse_coo_tensor_with_dims.out
         _sparse_coo_tensor_with_dims_and_tensors.out _sparse_csr_prod.dim_dtype_out _sparse_csr_prod.dim_dtype
         _sparse_csr_sum.dim_dtype_out _sparse_csr_sum.dim_dtype _sparse_log_softmax.out
@@ -214,9 +214,9 @@ KERNELS = {
         hamming_window.periodic_alpha_beta_out hann_window.out hann_window.periodic_out hardswish_backward.out
         hspmm.out hspmm index_fill.int_Scalar_out index_fill.int_Tensor_out index_put.out indices_copy.out
         int_repr.out int_repr kaiser_window.out kaiser_window.periodic_out kaiser_window.beta_out lift.out
-        lift_fresh_copy.out linalg__powsum linalg_matrix_exp.out linear_backward.out log_normal.out
-        masked_fill.Scalar_out masked_fill.Tensor_out masked_scatter.out matmul_backward.out matmul_backward
-        max_pool2d_backward.out median.out miopen_batch_norm.out miopen_batch_norm_backward.out
+        lift_fresh_copy.out linalg__powsum linalg_matrix_exp.out linalg_matrix_sqrth.out linear_backward.out
+        log_normal.out masked_fill.Scalar_out masked_fill.Tensor_out masked_scatter.out matmul_backward.out
+        matmul_backward max_pool2d_backward.out median.out miopen_batch_norm.out miopen_batch_norm_backward.out
         miopen_convolution.out miopen_convolution_add_relu miopen_convolution_relu miopen_convolution_transpose.out
         miopen_ctc_loss.out miopen_depthwise_convolution.out miopen_rnn.out mkldnn_adaptive_avg_pool2d_backward.out
         mkldnn_adaptive_avg_pool2d_backward mkldnn_convolution.out mkldnn_linear.out mkldnn_linear_backward.out
@@ -291,17 +291,17 @@ KERNELS = {
     "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd": """
         _amp_update_scale_ _batch_norm_with_update.out _fft_c2c.out _fft_c2r.out _fft_r2c.out _logcumsumexp.out
         _native_batch_norm_legit.out addbmm.out addbmm_ angle.out binary_cross_entropy.out
-        binary_cross_entropy_backward.grad_input bucketize.Tensor_out cholesky.out cholesky_inverse.out
-        conj_physical.out embedding_renorm_ floor_divide.out floor_divide_.Tensor
-        fractional_max_pool3d_backward.grad_input frexp.Tensor_out glu_backward.grad_input hardtanh.out
-        hardtanh_backward.grad_input histc.out huber_loss_backward.out index_select.out linalg_eig.out
-        linalg_eigvals.out linalg_householder_product.out linalg_lstsq.out linalg_solve_triangular.out
-        log_sigmoid_backward.grad_input logical_and.out logical_not.out logical_or.out logical_xor.out logit.out
-        masked_select.out mse_loss_backward.grad_input multi_margin_loss.out multi_margin_loss_backward.grad_input
-        multilabel_margin_loss_backward.grad_input mvlgamma.out nansum.out native_batch_norm.out nonzero.out
-        nonzero_static.out ormqr.out reflection_pad2d.out reflection_pad2d_backward.grad_input
-        replication_pad2d_backward.grad_input replication_pad3d_backward.grad_input searchsorted.Tensor_out
-        searchsorted.Scalar_out smooth_l1_loss_backward.grad_input take.out
+        binary_cross_entropy_backward.grad_input bucketize.Tensor_out cholesky_inverse.out conj_physical.out
+        embedding_renorm_ floor_divide.out floor_divide_.Tensor fractional_max_pool3d_backward.grad_input
+        frexp.Tensor_out glu_backward.grad_input hardtanh.out hardtanh_backward.grad_input histc.out
+        huber_loss_backward.out index_select.out linalg_eig.out linalg_eigvals.out linalg_householder_product.out
+        linalg_lstsq.out linalg_solve_triangular.out log_sigmoid_backward.grad_input logical_and.out logical_not.out
+        logical_or.out logical_xor.out logit.out masked_select.out mse_loss_backward.grad_input
+        multi_margin_loss.out multi_margin_loss_backward.grad_input multilabel_margin_loss_backward.grad_input
+        mvlgamma.out nansum.out native_batch_norm.out nonzero.out nonzero_static.out ormqr.out reflection_pad2d.out
+        reflection_pad2d_backward.grad_input replication_pad2d_backward.grad_input
+        replication_pad3d_backward.grad_input searchsorted.Tensor_out searchsorted.Scalar_out
+        smooth_l1_loss_backward.grad_input take.out
     """,
     "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd": """
         _addmm_activation.out _log_softmax.out _log_softmax_backward_data.out _softmax.out
@@ -452,7 +452,7 @@ KERNELS = {
         _reshape_alias as_strided view
     """,
     "Tracer AutocastCPU": "_grid_sampler_2d_cpu_fallback fake_quantize_per_tensor_affine",
-    "Tracer AutocastCPU AutocastCUDA": "_convolution.deprecated",
+    "Tracer AutocastCPU AutocastCUDA": "_convolution.deprecated linalg_matrix_sqrth",
     "Tracer AutocastCPU AutocastCUDA Autograd CompositeExplicitAutograd": "conv_tbc",
     "Tracer AutocastCPU AutocastCUDA CPU CUDA Meta Autograd": "multi_margin_loss",
     "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd": """
@@ -493,10 +493,10 @@ KERNELS = {
         fft_fft2 fft_fftn fft_hfft fft_ifft fft_ifft2 fft_ifftn fft_ihfft fft_irfft fft_irfft2 fft_irfftn fft_rfft
         fft_rfft2 fft_rfftn inverse linalg_cholesky linalg_cond linalg_eigh linalg_eigvals linalg_eigvalsh
         linalg_inv linalg_matrix_rank.atol_rtol_tensor linalg_matrix_rank.atol_rtol_float linalg_solve linalg_svd
-        linalg_svdvals linalg_tensorinv max_pool3d orgqr pinverse qr svd
+        linalg_svdvals linalg_tensorinv max_pool3d orgqr pinverse svd
     """,
     "Tracer AutocastCPU FuncTorchBatched Autograd CompositeExplicitAutograd": "linalg_lstsq",
-    "Tracer AutocastCPU FuncTorchBatched CPU CUDA Autograd": "cholesky geqrf",
+    "Tracer AutocastCPU FuncTorchBatched CPU CUDA Autograd": "geqrf",
     "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd": """
         cholesky_inverse grid_sampler_2d grid_sampler_3d linalg_eig linalg_householder_product reflection_pad2d
         trace
@@ -618,7 +618,7 @@ KERNELS = {
         matrix_power.out max.out min.out msort.out multilabel_margin_loss.out multiply.out nanmean.out
         nanquantile.out nanquantile.scalar_out negative.out negative_ nonzero_numpy norm_except_dim
         not_equal.Scalar_out not_equal.Tensor_out not_equal_.Scalar not_equal_.Tensor nuclear_norm.out
-        nuclear_norm.dim_out orgqr.out outer.out pad_sequence qr.Q quantile.out quantile.scalar_out rnn_relu.input
+        nuclear_norm.dim_out orgqr.out outer.out pad_sequence quantile.out quantile.scalar_out rnn_relu.input
         rnn_relu.data rnn_tanh.input rnn_tanh.data row_stack.out set_.source_Tensor_storage_offset slogdet.out
         slow_conv3d special_digamma.out special_erf.out special_erfc.out special_erfinv.out special_exp2.out
         special_expit.out special_expm1.out special_gammainc.out special_gammaincc.out special_gammaln.out

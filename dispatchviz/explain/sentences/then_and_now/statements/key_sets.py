@@ -16,7 +16,7 @@ KEY_SETS = (
         "Without a dispatcher, one function would need a big switch with every system (autograd, tracing, vmap) times "
         "every backend.",
         "still true",
-        "PyTorch has 3,598 operators, and each has a dispatch table of 137 entries. The owner of a key fills the "
+        "PyTorch has 3,607 operators, and each has a dispatch table of 137 entries. The owner of a key fills the "
         "entries for that key, and no function knows them all.",
         Source("aten/src/ATen/core/dispatch/OperatorEntry.h", "dispatchTable_"),
         (seen(ev.KernelSelected),),
