@@ -94,9 +94,9 @@ def div_tensor_other_backward(grad: Tensor, self: Tensor, other: Tensor, roundin
 
 
 def clamp_min_backward(grad: Tensor, self: Tensor, min: Scalar) -> Tensor:
-    """grad where self >= min, else 0"""
+    """grad where self > min, else 0"""
     zero = _zero(grad)
-    return ops.where_self.call(ops.ge_Scalar.call(self, min), grad, zero)
+    return ops.where_self.call(ops.gt_Scalar.call(self, min), grad, zero)
 
 
 # -- pow ---------------------------------------------------------------------------------------------------------------
