@@ -33,7 +33,7 @@ def _promoted(dtype: DType, to_complex: bool) -> DType:
     if not dtype.is_floating_point:
         dtype = default_dtype()
     if dtype in (float16, bfloat16):
-        raise RuntimeError(f"Unsupported dtype {dtype.legacy}")
+        raise NotImplementedError(f"Unsupported dtype {dtype.legacy}")
     return dtype.to_complex() if to_complex else dtype
 
 
@@ -107,9 +107,9 @@ def _dims_of_shape(rank: int, shape: Size, dims: Size | None) -> Size:
 
 
 def check_real(name: str, self: Tensor) -> None:
-    """Raise RuntimeError for complex numbers."""
+    """Raise TypeError for complex numbers."""
     if self._dtype.is_complex:
-        raise RuntimeError(f"{name} expects a real input tensor, but got {self._dtype.legacy}")
+        raise TypeError(f"{name} expects a real input tensor, but got {self._dtype.legacy}")
 
 
 def check_complex_out(name: str, out: Tensor | None) -> None:
