@@ -91,7 +91,7 @@ def differentiable_backward(
     groups = _groups(grad, input, mean, rstd, sizes)
     of_input = of_weight = of_bias = None
     if output_mask[0]:
-        of_input = ops.reshape.call(_output_gradient(groups, gamma), input._size)
+        of_input = ops.reshape_as.call(_output_gradient(groups, gamma), input)
     if output_mask[1]:
         centered = ops.sub_Tensor.call(groups.products, ops.mul_Tensor.call(groups.sums, groups.mean), 1)
         total = ops.sum_dim_IntList.call(ops.mul_Tensor.call(centered, groups.rstd), (0,), False, None)

@@ -10,7 +10,7 @@ from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.activation.selu_mish_prelu import put_floating
 from dispatchviz.core.native.iterator.cpu_loops import scalar_elements
-from dispatchviz.core.native.iterator.scalar import MAXIMUM, Scalar, convert, element, opmath
+from dispatchviz.core.native.iterator.scalar import MAXIMUM, Scalar, convert, element
 from dispatchviz.core.native.iterator.tensor_iterator import (
     elementwise,
     elementwise_same,
@@ -166,7 +166,7 @@ def hardshrink_meta(op: Structured, self: Tensor, lambd: Scalar) -> None:
 def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> None:
     """Soft shrinkage by ``lambd``. A 0 within that range keeps its sign, except in the CPU's vectorized loop"""
     xp: Any = array_module(self._device.type)
-    limit = opmath(lambd, self._dtype)
+    limit = _limit(lambd, self._dtype)
     is_vector = ~scalar_elements(out, self._dtype, (self,)) if self._device.type == "cpu" else None
 
     def shrunk(x: Any) -> Any:

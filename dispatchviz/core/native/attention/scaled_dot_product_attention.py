@@ -33,6 +33,26 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """softmax(query key^T scale + mask) value. Raise RuntimeError if shapes, dtypes or masks do not fit together."""
     _validate(query, key, value, attn_mask, is_causal)
+    rest = (dropout_p, is_causal, scale, enable_gqa)
+    if any(len(tensor._size) != 3 for tensor in (query, key, value)):
+        return _attention(query, key, value, attn_mask, *rest)
+    query, key, value = (ops.unsqueeze.call(tensor, 0) for tensor in (query, key, value))
+    while attn_mask is not None and len(attn_mask._size) < 4:
+        attn_mask = ops.unsqueeze.call(attn_mask, 0)
+    return ops.squeeze_dim.call(_attention(query, key, value, attn_mask, *rest), 0)
+
+
+def _attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
+) -> Tensor:
+    """The attention by the backend that the inputs allow."""
     if 0 in (numel(tensor._size) for tensor in (query, key, value)):
         return _empty_attention(query, key, value)
     backend = fused_sdp_choice(query, key, value, attn_mask, dropout_p, enable_gqa)

@@ -19,7 +19,7 @@ from dispatchviz.core.native.iterator.tensor_iterator import (
     result_type,
 )
 from dispatchviz.core.native.losses.mse_nll_loss import MEAN, NONE
-from dispatchviz.core.tensor.dtype import float16
+from dispatchviz.core.tensor.dtype import bfloat16, float16
 from dispatchviz.core.tensor.tensor import Tensor, numel
 from dispatchviz.core.thread.guards import AutoGradMode
 
@@ -261,7 +261,7 @@ def _norm(self: Tensor, reduction: int) -> float:
 def huber_loss(self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
     """0.5 * difference ** 2, or delta * (abs(difference) - 0.5 * delta) where abs(difference) is larger than delta
 
-    Halves are rounded once.
+    The CPU has a kernel for half that rounds once; bfloat16 is rounded at each step.
     """
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
@@ -273,7 +273,8 @@ def huber_loss(self: Tensor, target: Tensor, reduction: int, delta: float) -> Te
         half, limit = size.dtype.type(0.5), size.dtype.type(delta)
         return xp.where(size < limit, half * size * size, limit * (size - half * limit))
 
-    compute(loss, result_type(self, target), huber, self, target)
+    dtype = result_type(self, target)
+    compute(loss, dtype, huber, self, target, narrow=dtype is bfloat16)
     return apply_loss_reduction(loss, reduction)
 
 
