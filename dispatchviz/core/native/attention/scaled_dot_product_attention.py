@@ -298,7 +298,7 @@ def _scaled_dot_product_flash_attention_cpu_backward(
     if not grad._is_contiguous:
         ops.contiguous.call(grad, "contiguous_format")
     _buffers_backward(query, key)
-    for result, values in zip(grads, _gradients(grad_out, query, key, value, is_causal, mask, scale), strict=True):
+    for result, values in zip(grads, _gradients(grad_out, query, key, value, out, is_causal, mask, scale), strict=True):
         result._array[...] = array_module(query._device.type).swapaxes(values, 1, 2)
     first, second, third = (ops.transpose_int.call(result, 1, 2) for result in grads)
     return first, second, third
@@ -313,11 +313,14 @@ def _gradients(
     query: Tensor,
     key: Tensor,
     value: Tensor,
+    out: Tensor,
     is_causal: bool,
     mask: Tensor | None,
     scale: float | None,
 ) -> tuple[Any, Any, Any]:
+    """The gradients. Factors of matrix products are rounded to the dtype of the query."""
     xp = array_module(query._device.type)
+    narrow = query._dtype.numpy
     wide = (float32 if query._dtype in (float16, bfloat16) else query._dtype).numpy
     powers, total, _ = _powers(query, key, is_causal, mask, scale, wide)
     weights = powers / total
@@ -325,9 +328,11 @@ def _gradients(
     grad, q, k, v = (array.astype(wide) for array in arrays)
     factor = wide.type(1.0 / math.sqrt(query._size[-1]) if scale is None else scale)
     grad_weights = grad @ xp.swapaxes(v, -2, -1)
-    grad_scores = weights * (grad_weights - (grad_weights * weights).sum(axis=-1, keepdims=True)) * factor
-    grad_keys, grad_values = xp.swapaxes(grad_scores, -2, -1) @ q, xp.swapaxes(weights, -2, -1) @ grad
-    return grad_scores @ k, _summed_over_groups(grad_keys, key), _summed_over_groups(grad_values, value)
+    grad_sums = (out._array.astype(wide) * grad).sum(axis=-1, keepdims=True)
+    grad_scores = (weights * (grad_weights - grad_sums)).astype(narrow).astype(wide)
+    kept = weights.astype(narrow).astype(wide)
+    grad_keys, grad_values = xp.swapaxes(grad_scores, -2, -1) @ q * factor, xp.swapaxes(kept, -2, -1) @ grad
+    return grad_scores @ k * factor, _summed_over_groups(grad_keys, key), _summed_over_groups(grad_values, value)
 
 
 def _repeated_heads(tensor: Tensor, query: Tensor) -> Any:
