@@ -203,7 +203,7 @@ def arange(
     if dtype is None and all(isinstance(number, int) for number in (start, end, step)):
         dtype = int64
     return ops.empty_memory_format.call(
-        (arange_count(start, end, step, dtype),), dtype, layout, device, pin_memory, None
+        (arange_count(start, end, step),), dtype, layout, device, pin_memory, None
     )
 
 
