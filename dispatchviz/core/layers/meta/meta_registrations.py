@@ -202,9 +202,7 @@ def arange(
     """Return the range. Its dtype is int64 for integers if none is requested."""
     if dtype is None and all(isinstance(number, int) for number in (start, end, step)):
         dtype = int64
-    return ops.empty_memory_format.call(
-        (arange_count(start, end, step),), dtype, layout, device, pin_memory, None
-    )
+    return ops.empty_memory_format.call((arange_count(start, end, step),), dtype, layout, device, pin_memory, None)
 
 
 def isin(ks: int, element: Scalar, test_elements: Tensor, *args: Any) -> Tensor:

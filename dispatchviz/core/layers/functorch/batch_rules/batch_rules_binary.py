@@ -231,6 +231,7 @@ def masked_fill_Tensor(
     """Choose between self and the value of each example if values are batched."""
     if value_bdim is None:
         return ops.masked_fill_Tensor.call(*aligned((self, self_bdim), (mask, mask_bdim)), value), 0
+    value = _on_device_of(self, value)
     target, where, other = aligned((self, self_bdim), (mask, mask_bdim), (value, value_bdim))
     return ops.where_self.call(where, other, target), 0
 
@@ -245,7 +246,11 @@ def masked_fill__Tensor(
         ops.masked_fill__Tensor.call(*aligned((self, self_bdim), (mask, mask_bdim)), value)
         return
     target, where, other = aligned((self, self_bdim), (mask, mask_bdim), (value, value_bdim))
-    ops.copy_.call(target, ops.where_self.call(where, other, target), False)
+    ops.copy_.call(target, ops.where_self.call(where, _on_device_of(target, other), target), False)
+
+
+def _on_device_of(tensor: Tensor, value: Tensor) -> Tensor:
+    return ops.to_device.call(value, tensor._device, tensor._dtype, False, False, None)
 
 
 BINARY_POINTWISE = (

@@ -316,7 +316,7 @@ def repeat_interleave_Tensor(repeats: Tensor, bdim: int | None, output_size: int
     zeros = ops.zeros.call(size, int64, "strided", moved._device, None)
     ones = ops.ones_like.call(ends, None, None, None, None, None)
     over = ops.scatter_add.call(zeros, -1, ends, ones)
-    return ops.cumsum.call(ops.slice_Tensor.call(over, -1, 0, output_size, 1), -1, None), 0
+    return ops.cumsum.call(ops.narrow.call(over, -1, 0, output_size), -1, None), 0
 
 
 RULES: dict[str, BatchRule] = {
