@@ -331,7 +331,7 @@ _BOXING = "the recorder calls every kernel through a stack, so an unboxed call c
 
 
 def _selected_elsewhere(trace: Trace, event: ev.KernelSelected) -> Iterator[Statement]:
-    """Yield the sentence on the entry in PyTorch 2.13, if another release was recorded and fills it differently."""
+    """Yield the sentence on the entry in PyTorch 2.14, if another release was recorded and fills it differently."""
     return entry_difference(trace.header, event.operator, event.key, event.registered)
 
 
