@@ -118,13 +118,20 @@ class BackwardHook:
             self.grad_outputs = given
 
     def _run_without_inputs(self) -> None:
-        """Call the hooks now, because no input requires grad. They cannot change anything."""
+        """Call the hooks now, because no input requires grad. They cannot change anything. Hooks that run before the
+        backward have run, and need no warning.
+        """
+        if self.user_hooks:
+            self._run_hooks_without_inputs()
+        self.grad_outputs = None
+
+    def _run_hooks_without_inputs(self) -> None:
         warnings.warn(
             "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
             "require gradients. See "
             "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
             "#torch.nn.Module.register_full_backward_hook for more details.",
-            stacklevel=5,
+            stacklevel=6,
         )
         nothing = _scatter([], (), self.n_inputs)
         for hook in self.user_hooks:
@@ -134,7 +141,6 @@ class BackwardHook:
                     "Backward hook for Modules where no input requires gradient should always return None or None for "
                     "all gradients."
                 )
-        self.grad_outputs = None
 
 
 def _scatter(index: Sequence[int], values: Gradients, size: int) -> Gradients:

@@ -364,15 +364,28 @@ class Softmin(_Dim):
 
 
 class Softmax(_Dim):
-    """exp(x) divided by its sum along ``dim``."""
+    """exp(x) divided by its sum along ``dim``. Raise TypeError for anything else than an int or None."""
 
     _function = "softmax"
 
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__(dim)
+        _check_dim(dim)
+
 
 class LogSoftmax(_Dim):
-    """The logarithm of the softmax."""
+    """The logarithm of the softmax. Raise TypeError as ``Softmax``."""
 
     _function = "log_softmax"
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__(dim)
+        _check_dim(dim)
+
+
+def _check_dim(dim: object) -> None:
+    if dim is not None and (not isinstance(dim, int) or isinstance(dim, bool)):
+        raise TypeError(f"dim must be an int or None, got {type(dim)}")
 
 
 class Softmax2d(Module):
