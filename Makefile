@@ -21,7 +21,7 @@ NEWEST_TESTS := tests/live/test_quiet.py tests/live/test_installed_registrations
   tests/live/test_snapshots.py
 
 # All releases that `make test-releases` records, each in an environment of its own, and what it runs there.
-RELEASES := 2.6.0 2.8.0 2.9.0 2.10.0 2.12.1 $(NEWEST)
+RELEASES := 2.6.0 2.8.0 2.9.0 2.10.0 2.12.1 2.13.0 $(NEWEST)
 RELEASES_TESTS := $(NEWEST_TESTS) tests/live/test_import_of_pytorch.py tests/live/test_stack_live.py
 RELEASE_VENVS := $(RELEASES:%=.venv-releases-%)
 
