@@ -174,12 +174,12 @@ def _pdist_backward_backward(
 def _square(flat: Tensor, rows: int, pairs: tuple[Tensor, Tensor]) -> Tensor:
     """The symmetric matrix of a value for each pair of rows."""
     zeros = ops.new_zeros.call(flat, (rows, rows), None, None, None, None)
-    upper = ops.index_put.call(zeros, pairs, flat, False)
+    upper = ops.index_put.call(zeros, [*pairs], flat, False)
     return ops.add_Tensor.call(upper, ops.mT.call(upper), 1)
 
 
 def _of_pairs(square: Tensor, pairs: tuple[Tensor, Tensor]) -> Tensor:
-    return ops.index_Tensor.call(ops.add_Tensor.call(square, ops.mT.call(square), 1), pairs)
+    return ops.index_Tensor.call(ops.add_Tensor.call(square, ops.mT.call(square), 1), [*pairs])
 
 
 # -- _trilinear, channel_shuffle ---------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ def _through_output(
 ) -> Three:
     """The gradients by operators with derivatives if they may be differentiated again, else by one kernel."""
     if grad is None:
-        return None, *(_zeros(weight, wanted) for wanted in output_mask[1:])
+        return None, _zeros(weight, output_mask[1]), _zeros(weight, output_mask[2])
     if thread.state.grad_mode:
         return differentiable_backward(grad, input, mean, rstd, weight, sizes, output_mask)
     found: Three = call_of_node(

@@ -114,9 +114,9 @@ def clamp_backward(grad: Tensor, self: Tensor, min: Tensor | Scalar | None, max:
     if min is None and max is None:
         return grad
     zero = _zero_of(grad)
-    above = None if min is None else ops.gt_Scalar.call(self, min)
-    below = None if max is None else ops.lt_Scalar.call(self, max)
-    inside = above if below is None else below if above is None else ops.logical_and_.call(above, below)
+    parts = [] if min is None else [ops.gt_Scalar.call(self, min)]
+    parts += [] if max is None else [ops.lt_Scalar.call(self, max)]
+    inside = ops.logical_and_.call(*parts) if len(parts) > 1 else parts[0]
     return ops.where_self.call(inside, grad, zero)
 
 

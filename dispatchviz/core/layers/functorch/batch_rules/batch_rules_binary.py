@@ -230,7 +230,8 @@ def masked_fill_Tensor(
 ) -> Batched:
     """Choose between self and the value of each example if values are batched."""
     if value_bdim is None:
-        return ops.masked_fill_Tensor.call(*aligned((self, self_bdim), (mask, mask_bdim)), value), 0
+        target, where = aligned((self, self_bdim), (mask, mask_bdim))
+        return ops.masked_fill_Tensor.call(target, where, value), 0
     value = _on_device_of(self, value)
     target, where, other = aligned((self, self_bdim), (mask, mask_bdim), (value, value_bdim))
     return ops.where_self.call(where, other, target), 0
@@ -243,7 +244,8 @@ def masked_fill__Tensor(
     if self_bdim is None:
         vmap_incompatible_inplace_error("masked_fill_")
     if value_bdim is None:
-        ops.masked_fill__Tensor.call(*aligned((self, self_bdim), (mask, mask_bdim)), value)
+        target, where = aligned((self, self_bdim), (mask, mask_bdim))
+        ops.masked_fill__Tensor.call(target, where, value)
         return
     target, where, other = aligned((self, self_bdim), (mask, mask_bdim), (value, value_bdim))
     ops.copy_.call(target, ops.where_self.call(where, _on_device_of(target, other), target), False)
