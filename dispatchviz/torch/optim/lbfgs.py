@@ -31,6 +31,8 @@ class LBFGS(Optimizer):
         tolerance_change: float = 1e-9,
         history_size: int = 100,
         line_search_fn: str | None = None,
+        *,
+        maximize: bool = False,
     ) -> None:
         if isinstance(lr, torch.Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
@@ -44,6 +46,7 @@ class LBFGS(Optimizer):
             "tolerance_change": tolerance_change,
             "history_size": history_size,
             "line_search_fn": line_search_fn,
+            "maximize": maximize,
         }
         super().__init__(params, defaults)
         if len(self.param_groups) != 1:
@@ -58,7 +61,16 @@ class LBFGS(Optimizer):
         for param in self._params:
             view = param.new(param.numel()).zero_() if param.grad is None else param.grad.view(-1)
             views.append(torch.view_as_real(view).view(-1) if torch.is_complex(view) else view)
-        return torch.cat(views, 0)
+        flat_grad = torch.cat(views, 0)
+        return flat_grad.neg_() if self._maximizes else flat_grad
+
+    def _loss(self, value: Any) -> float:
+        """Return the number to minimize."""
+        return -float(value) if self._maximizes else float(value)
+
+    @property
+    def _maximizes(self) -> bool:
+        return bool(self.param_groups[0].get("maximize", False))
 
     def _add_grad(self, step_size: Any, update: Any) -> None:
         offset = 0
@@ -82,7 +94,8 @@ class LBFGS(Optimizer):
         search.
         """
         with torch.no_grad():
-            return self._step(torch.enable_grad()(closure))
+            closure = torch.enable_grad()(closure)
+            return self._step(closure) if self._params else closure()
 
     def _step(self, closure: Callable[[], Any]) -> Any:
         group = self.param_groups[0]
@@ -90,7 +103,7 @@ class LBFGS(Optimizer):
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
         original = closure()
-        loss, evaluations = float(original), 1
+        loss, evaluations = self._loss(original), 1
         state["func_evals"] += 1
         flat_grad = self._gather_flat_grad()
         if flat_grad.abs().max() <= group["tolerance_grad"]:
@@ -170,7 +183,7 @@ class LBFGS(Optimizer):
             self._add_grad(kept["t"], kept["d"])
             if last:
                 return loss, flat_grad, False, 0
-            loss, flat_grad, evaluations = float(closure()), self._gather_flat_grad(), 1
+            loss, flat_grad, evaluations = self._loss(closure()), self._gather_flat_grad(), 1
         return loss, flat_grad, flat_grad.abs().max() <= group["tolerance_grad"], evaluations
 
     def _search(self, closure: Callable[[], Any], direction: Any, start: Point, left: int) -> StrongWolfe:
@@ -178,7 +191,7 @@ class LBFGS(Optimizer):
 
         def evaluate(t: Any) -> tuple[float, Any]:
             self._add_grad(t, direction)
-            loss = float(closure())
+            loss = self._loss(closure())
             flat_grad = self._gather_flat_grad()
             self._set_param(initial)
             return loss, flat_grad
