@@ -68,6 +68,7 @@ class _AutogradKernel:
         self._formula = formula
         self._has_lists = takes_tensor_lists((*self._schema.arguments, *self._schema.returns))
         self._has_keywords = any(argument.kwarg_only for argument in self._schema.arguments)
+        self._positional = sum(not argument.kwarg_only for argument in self._schema.arguments)
         name = f"GeneratedBackwardFor_{op._namespace}_{op._opname}_{op._overloadname}"
         forward = self._forward_of_lists if self._has_lists else self._forward
         backward = self._backward_of_lists if self._has_lists else self._backward
@@ -121,7 +122,7 @@ class _AutogradKernel:
             setup(ctx=ctx, inputs=inputs, output=result)
 
     def _backward(self, ctx: Any, *grads: Any) -> Any:
-        """Run the user's backward. Raise RuntimeError if there is none."""
+        """Run the user's backward. Raise RuntimeError if there is none, or if its gradients do not fit the inputs."""
         backward = self._formula._backward_fn
         if backward is None:
             raise RuntimeError(
@@ -134,7 +135,24 @@ class _AutogradKernel:
             result = backward(ctx, *grads)
         finally:
             ctx.needs_input_grad = needed
-        return (*result, None) if isinstance(result, tuple) else (result, None)
+        return (*self._checked(result, len(needed) - 1), None)
+
+    def _checked(self, result: Any, passed: int) -> tuple[Any, ...]:
+        """Return the gradients, which may be as many as the inputs that were passed, or as all positional inputs."""
+        gradients = result if isinstance(result, tuple) else (result,)
+        if len(gradients) not in (passed, self._positional):
+            expected = f"{passed}" if passed == self._positional else f"{passed} or {self._positional}"
+            raise RuntimeError(
+                f"The backward formula for {self._op} returned an incorrect number of gradients (expected {expected}, "
+                f"got {len(gradients)}). Expected one gradient for each forward input, or for each positional input to "
+                "the operator. Use None for inputs that do not require a gradient."
+            )
+        if any(gradient is not None for gradient in gradients[passed:]):
+            raise RuntimeError(
+                f"The backward formula for {self._op} returned a non-None gradient for an input that was not passed to "
+                "the operator. Defaulted inputs that were not passed through autograd must return None."
+            )
+        return gradients[:passed] if self._has_lists else gradients
 
     # -- lists of tensors ---------------------------------------------------------------------------------------------
 
