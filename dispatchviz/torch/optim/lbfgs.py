@@ -62,15 +62,17 @@ class LBFGS(Optimizer):
             view = param.new(param.numel()).zero_() if param.grad is None else param.grad.view(-1)
             views.append(torch.view_as_real(view).view(-1) if torch.is_complex(view) else view)
         flat_grad = torch.cat(views, 0)
-        return flat_grad.neg_() if self._maximizes else flat_grad
+        if self._maximizes():
+            flat_grad.neg_()
+        return flat_grad
 
-    def _loss(self, value: Any) -> float:
-        """Return the number to minimize."""
-        return -float(value) if self._maximizes else float(value)
-
-    @property
     def _maximizes(self) -> bool:
+        """Return whether steps raise the loss. An old state has no such option."""
         return bool(self.param_groups[0].get("maximize", False))
+
+    def _signed(self, loss: Any) -> float:
+        """The loss that falls with each step."""
+        return -float(loss) if self._maximizes() else float(loss)
 
     def _add_grad(self, step_size: Any, update: Any) -> None:
         offset = 0
@@ -94,16 +96,17 @@ class LBFGS(Optimizer):
         search.
         """
         with torch.no_grad():
-            closure = torch.enable_grad()(closure)
-            return self._step(closure) if self._params else closure()
+            return self._step(torch.enable_grad()(closure))
 
     def _step(self, closure: Callable[[], Any]) -> Any:
+        if not self._params:
+            return closure()
         group = self.param_groups[0]
         state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
         original = closure()
-        loss, evaluations = self._loss(original), 1
+        loss, evaluations = self._signed(original), 1
         state["func_evals"] += 1
         flat_grad = self._gather_flat_grad()
         if flat_grad.abs().max() <= group["tolerance_grad"]:
@@ -183,7 +186,7 @@ class LBFGS(Optimizer):
             self._add_grad(kept["t"], kept["d"])
             if last:
                 return loss, flat_grad, False, 0
-            loss, flat_grad, evaluations = self._loss(closure()), self._gather_flat_grad(), 1
+            loss, flat_grad, evaluations = self._signed(closure()), self._gather_flat_grad(), 1
         return loss, flat_grad, flat_grad.abs().max() <= group["tolerance_grad"], evaluations
 
     def _search(self, closure: Callable[[], Any], direction: Any, start: Point, left: int) -> StrongWolfe:
@@ -191,7 +194,7 @@ class LBFGS(Optimizer):
 
         def evaluate(t: Any) -> tuple[float, Any]:
             self._add_grad(t, direction)
-            loss = self._loss(closure())
+            loss = self._signed(closure())
             flat_grad = self._gather_flat_grad()
             self._set_param(initial)
             return loss, flat_grad
