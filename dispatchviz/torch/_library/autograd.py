@@ -67,8 +67,8 @@ class _AutogradKernel:
         self._schema = op._entry.schema
         self._formula = formula
         self._has_lists = takes_tensor_lists((*self._schema.arguments, *self._schema.returns))
-        self._has_keywords = any(argument.kwarg_only for argument in self._schema.arguments)
         self._positional = sum(not argument.kwarg_only for argument in self._schema.arguments)
+        self._has_keywords = any(argument.kwarg_only for argument in self._schema.arguments)
         name = f"GeneratedBackwardFor_{op._namespace}_{op._opname}_{op._overloadname}"
         forward = self._forward_of_lists if self._has_lists else self._forward
         backward = self._backward_of_lists if self._has_lists else self._backward
@@ -122,7 +122,7 @@ class _AutogradKernel:
             setup(ctx=ctx, inputs=inputs, output=result)
 
     def _backward(self, ctx: Any, *grads: Any) -> Any:
-        """Run the user's backward. Raise RuntimeError if there is none, or if its gradients do not fit the inputs."""
+        """Run the user's backward. Raise RuntimeError if there is none."""
         backward = self._formula._backward_fn
         if backward is None:
             raise RuntimeError(
@@ -135,24 +135,27 @@ class _AutogradKernel:
             result = backward(ctx, *grads)
         finally:
             ctx.needs_input_grad = needed
-        return (*self._checked(result, len(needed) - 1), None)
-
-    def _checked(self, result: Any, passed: int) -> tuple[Any, ...]:
-        """Return the gradients, which may be as many as the inputs that were passed, or as all positional inputs."""
-        gradients = result if isinstance(result, tuple) else (result,)
-        if len(gradients) not in (passed, self._positional):
-            expected = f"{passed}" if passed == self._positional else f"{passed} or {self._positional}"
-            raise RuntimeError(
-                f"The backward formula for {self._op} returned an incorrect number of gradients (expected {expected}, "
-                f"got {len(gradients)}). Expected one gradient for each forward input, or for each positional input to "
-                "the operator. Use None for inputs that do not require a gradient."
-            )
-        if any(gradient is not None for gradient in gradients[passed:]):
+        inputs = len(needed) - 1
+        self._check_count(inputs, len(result) if isinstance(result, tuple) else 1)
+        if not isinstance(result, tuple):
+            return result, None
+        if any(grad is not None for grad in result[inputs:]):
             raise RuntimeError(
                 f"The backward formula for {self._op} returned a non-None gradient for an input that was not passed to "
                 "the operator. Defaulted inputs that were not passed through autograd must return None."
             )
-        return gradients[:passed] if self._has_lists else gradients
+        return (*(result[:inputs] if self._has_lists else result), None)
+
+    def _check_count(self, inputs: int, found: int) -> None:
+        """Raise RuntimeError unless there is a gradient for each input, or for each positional argument."""
+        if found in (inputs, self._positional):
+            return
+        expected = f"{inputs}" if inputs == self._positional else f"{inputs} or {self._positional}"
+        raise RuntimeError(
+            f"The backward formula for {self._op} returned an incorrect number of gradients (expected {expected}, got "
+            f"{found}). Expected one gradient for each forward input, or for each positional input to the operator. "
+            "Use None for inputs that do not require a gradient."
+        )
 
     # -- lists of tensors ---------------------------------------------------------------------------------------------
 
