@@ -159,7 +159,7 @@ def checkpoint(
 
     Raise ValueError for options that do not go together.
     """
-    options = {
+    options: dict[str, Any] = {
         "use_reentrant": use_reentrant,
         "preserve_rng_state": preserve_rng_state,
         "context_fn": context_fn,
