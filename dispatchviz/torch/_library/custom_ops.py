@@ -3,6 +3,10 @@
 Each operator registers its fake impl under Meta, an autograd kernel under Autograd, a kernel under ADInplaceOrView if
 it writes or makes views, and the function under the keys of its devices. These kernels look up later additions of the
 user (``register_autograd``, ``register_fake``) when they run.
+
+NB: here the arguments of each call are boxed. Since 2.14, PyTorch passes Python objects from kernel to kernel without a
+stack, if all arguments are tensors or lists of tensors, are positional, and all results are tensors. It then checks no
+type of a result.
 """
 
 from __future__ import annotations
@@ -104,10 +108,14 @@ class CustomOpDef:
     def _register_below_autograd(self) -> None:
         """Register the C++ kernel for views, and for operators that write a kernel that increments versions."""
         self._lib._live.register_ad_inplace_or_view_fallback(self._name)
+
+        def adinplaceorview_impl(keyset: _C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+            return self._count_writes(keyset, *args, **kwargs)
+
         if properties.is_mutable(self._parsed):
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "Warning only once for all operators", UserWarning)
-                self._lib.impl(self._name, self._count_writes, "ADInplaceOrView", with_keyset=True)
+                self._lib.impl(self._name, adinplaceorview_impl, "ADInplaceOrView", with_keyset=True)
 
     def _count_writes(self, keyset: _C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         """Increment versions first, then redispatch below, without a guard."""

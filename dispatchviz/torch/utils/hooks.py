@@ -97,7 +97,9 @@ class BackwardHook:
             self._run_pre_hooks()
             gradients = self.grad_outputs
             if self.input_tensors_index is None:
-                self._run_without_inputs()
+                if self.user_hooks:
+                    self._run_without_inputs()
+                self.grad_outputs = None
             if gradients is None:
                 return None
             return tuple(gradients[i] for i in self.output_tensors_index)

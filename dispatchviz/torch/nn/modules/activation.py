@@ -343,8 +343,11 @@ class PReLU(Module):
 
 class _Dim(Module):
     _function: str
+    _checks_dim = True
 
     def __init__(self, dim: int | None = None) -> None:
+        if self._checks_dim and dim is not None and (not isinstance(dim, int) or isinstance(dim, bool)):
+            raise TypeError(f"dim must be an int or None, got {type(dim)}")
         super().__init__()
         self.dim = dim
 
@@ -361,6 +364,7 @@ class Softmin(_Dim):
     """The softmax of -x."""
 
     _function = "softmin"
+    _checks_dim = False
 
 
 class Softmax(_Dim):
