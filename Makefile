@@ -47,7 +47,7 @@ help:
 	@echo "make gpu          tests and times with CuPy on this machine's GPU, written to docs/gpu.md (CUDA=13 for CUDA 13)"
 	@echo "make gpu GPU_PYTHON=python3  the same in a Python that has CuPy; installs nothing"
 	@echo "make generate     writes dispatchviz/core/generated again from the yaml files"
-	@echo "make bench        benchmarks, as ratios"
+	@echo "make bench        all benchmarks beside PyTorch and HIPS autograd, written to docs/performance.md (an hour)"
 	@echo "make release      builds the release, installs and tries it, and lists what remains for a person to do"
 
 .DEFAULT_GOAL := help
@@ -117,9 +117,9 @@ generate: | $(VENV)/bin/python
 	@for ready in $(VENV)/.installed $(VENV)/.installed-dev $(TORCH_VENV)/.installed \
 	  $(NEWEST_VENV)/.installed; do test ! -e $$ready || touch $$ready; done
 
-bench: $(VENV)/.installed-dev
-	$(BIN)/python $(PIP_INSTALL) -e '.[bench]'
-	$(BIN)/python -m benchmarks
+bench: $(TORCH_VENV)/.installed
+	$(TORCH_VENV)/bin/python $(PIP_INSTALL) -e '.[bench]'
+	$(TORCH_VENV)/bin/python -m benchmarks --keep
 
 build: $(VENV)/.installed-dev
 	$(BIN)/python $(PIP_INSTALL) build

@@ -173,6 +173,29 @@ def names(n: int) -> None:
     exec(compile(source, "<names>", "exec"), {"torch": model})
 
 
+def recursion(n: int) -> None:
+    """Calls of a function, each within the previous one."""
+
+    def down(x: model.Tensor, depth: int) -> model.Tensor:
+        y = x + 1
+        return down(y, depth - 1) * 2 if depth else y
+
+    down(leaf(), n).sum().backward()
+
+
+def guards(n: int) -> None:
+    """Blocks without gradients, each within the previous one."""
+    x = model.ones(2)
+
+    def within(depth: int) -> None:
+        with model.no_grad():
+            x + 1
+            if depth:
+                within(depth - 1)
+
+    within(n)
+
+
 SIZES: dict[Program, int] = {
     chain: 10,
     branches: 10,
@@ -191,6 +214,8 @@ SIZES: dict[Program, int] = {
     hooks: 300,
     modules: 2,
     names: 10,
+    recursion: 3,
+    guards: 3,
 }
 """Each program, and its size n."""
 

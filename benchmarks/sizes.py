@@ -1,4 +1,4 @@
-"""The sizes of a benchmark, and its message about rivals that are not installed.
+"""The sizes of a benchmark, its results beside their bars, and its message about rivals that are not installed.
 
 ``--quick`` measures almost nothing. It shows quickly whether a benchmark runs at all, and judges no bar.
 """
@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import os
 import sys
 from collections.abc import Mapping
 
@@ -28,9 +30,16 @@ def is_installed(rival: str) -> bool:
     return importlib.util.find_spec(rival) is not None
 
 
+RESULTS = "BENCHMARK_RESULTS"
+"""The environment variable that names the file to which results are added, as lines of JSON: name, value and bar."""
+
+
 def judge(results: Mapping[str, float], bars: Mapping[str, float], *rivals: str) -> int:
     """Print the result for each bar, and the missing rivals. Return 1 if a bar is missed."""
     missed = [name for name, value in results.items() if value > bars[name] and not QUICK]
+    if RESULTS in os.environ:
+        with open(os.environ[RESULTS], "a", encoding="utf-8") as file:
+            file.writelines(json.dumps([name, value, bars[name]]) + "\n" for name, value in results.items())
     for name, value in results.items():
         print(f"  {name:<52}{value:8.2f}   bar {bars[name]:g}{'   MISSED' * (name in missed)}")
     for rival in rivals:

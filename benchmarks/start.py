@@ -15,12 +15,11 @@ threads, whose processor time counts.
 
 from __future__ import annotations
 
-import resource
-import subprocess
 import sys
 from importlib.util import find_spec
 
-from benchmarks.sizes import QUICK, often
+from benchmarks.processes import START, own_command, smallest
+from benchmarks.sizes import judge, often
 from benchmarks.tui import EMPTY, first_paint
 
 ROUNDS = often(15)
@@ -58,65 +57,33 @@ COMMANDS = {
 }
 """Command lines, each with the command that it is compared with and its bar."""
 
-START = "import sys; from dispatchviz.cli import main; sys.exit(main())"
-"""The code of the installed script."""
-
 
 def main() -> int:
     """Print the ratios. Return exit status 1 if a bar is missed."""
-    processes = {name: [sys.executable, "-c", START, *command] for name, (command, _, _) in COMMANDS.items()}
+    commands = {name: own_command(*command) for name, (command, _, _) in COMMANDS.items()}
     codes = {code: [sys.executable, "-c", code] for code in (NUMPY, BARE, MODEL)}
-    times = smallest({**processes, **codes})
+    times = smallest({**commands, **codes}, ROUNDS)
     print(f"  bare Python {times[BARE] * 1000:.0f} ms, import numpy {times[NUMPY] * 1000:.0f} ms")
-    missed = False
+    results, bars = dict[str, float](), dict[str, float]()
     rivals = {name: (rival, bar) for name, (_, rival, bar) in COMMANDS.items()}
     for name, (rival, bar) in {**rivals, MODEL: (NUMPY, IMPORTED_OF_NUMPY)}.items():
-        ratio = times[name] / times[rival]
-        missed |= ratio > bar and not QUICK
-        against = "bare Python" if rival == BARE else "import numpy"
-        print(f"  {name:<24} {times[name] * 1000:4.0f} ms, {ratio:.2f} times {against} (bar {bar})")
-    ratios = (
-        (_relative_to_pytorch(), IMPORTED),
-        *((_relative_to_an_empty_app(name), bar) for name, (_, bar) in PAINTED.items()),
-    )
-    missed |= any(ratio is not None and ratio > bar for ratio, bar in ratios) and not QUICK
-    return int(missed)
+        row = f"{name}, of {'bare Python' if rival == BARE else rival}"
+        results[row], bars[row] = times[name] / times[rival], bar
+    if find_spec("torch") is not None:
+        times = smallest({code: [sys.executable, "-c", code] for code in (MODEL, PYTORCH)}, ROUNDS)
+        row = f"{MODEL}, of {PYTORCH}"
+        results[row], bars[row] = times[MODEL] / times[PYTORCH], IMPORTED
+    for name, (command, bar) in PAINTED.items():
+        row = f"{name}, of an empty Textual app"
+        results[row], bars[row] = _relative_to_an_empty_app(*command), bar
+    return judge(results, bars)
 
 
-def _relative_to_pytorch() -> float | None:
-    """Return the import time of the namespace relative to PyTorch's, or None without PyTorch."""
-    if find_spec("torch") is None:
-        print(f"  {MODEL}: no PyTorch is installed here to compare it with")
-        return None
-    times = smallest({code: [sys.executable, "-c", code] for code in (MODEL, PYTORCH)})
-    ratio = times[MODEL] / times[PYTORCH]
-    print(f"  {MODEL} {times[MODEL] * 1000:.0f} ms, {ratio:.2f} times {PYTORCH} (bar {IMPORTED})")
-    return ratio
-
-
-def _relative_to_an_empty_app(name: str) -> float:
+def _relative_to_an_empty_app(*command: str) -> float:
     """Return the time of a first screen relative to an empty Textual app's."""
-    command, bar = PAINTED[name]
     pairs = [(first_paint(START, *command), first_paint(EMPTY)) for _ in range(ROUNDS)]
     ours, empty = (min(times) for times in zip(*pairs, strict=True))
-    print(f"  {name} {ours:.0f} ms, {ours / empty:.2f} times an empty Textual app (bar {bar})")
     return ours / empty
-
-
-def smallest(processes: dict[str, list[str]]) -> dict[str, float]:
-    """Return the processor seconds of each process, the smallest over rounds in which they alternate."""
-    found = dict.fromkeys(processes, float("inf"))
-    for _ in range(ROUNDS):
-        for name, command in processes.items():
-            found[name] = min(found[name], _seconds(command))
-    return found
-
-
-def _seconds(command: list[str]) -> float:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ class Lessons(click.Group):
     "lesson",
     cls=Lessons,
     invoke_without_command=True,
-    subcommand_metavar="[NAME | new FILE | check [FILE]... | results FILE...]",
+    subcommand_metavar="[NAME | new FILE | check [LESSON]... | results FILE...]",
 )
 @FOLDER
 @click.pass_context
@@ -54,9 +54,9 @@ def command(context: click.Context, folder: Path | None) -> None:
     """Open a guided lesson: a short program, questions before answers, places to look at. Without NAME, list all.
 
     \b
-    new FILE         create a lesson of your own from a template
-    check [FILE]...  run lessons and report problems; without FILE check all lessons
-    results FILE...  sum up the answers of learners: their files, or folders with these files
+    new FILE           create a lesson of your own from a template
+    check [LESSON]...  run lessons, by name or file, and report problems; without LESSON check all
+    results FILE...    sum up the answers of learners: their files, or folders with these files
 
     \b
     NAME --plain         print the lesson with the view at each stop
@@ -71,7 +71,7 @@ def command(context: click.Context, folder: Path | None) -> None:
       dispatchviz lesson
       dispatchviz lesson forum
       dispatchviz lesson --folder examples/lessons forum
-      dispatchviz lesson check examples/lessons/forum.py
+      dispatchviz lesson check forum
     """
     context.obj = folder
     if context.invoked_subcommand is None:
@@ -168,15 +168,18 @@ def new(file: Path) -> int:
     default="model",
     help="Run the lessons on our model of PyTorch, or on the PyTorch that is installed here.",
 )
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("lessons", nargs=-1, metavar="[LESSON]...")
 @click.pass_context
-def check(context: click.Context, engine: EngineName, files: tuple[Path, ...]) -> int:
-    """Run lessons and report problems with their lines. The exit status is 1 if there are any."""
+def check(context: click.Context, engine: EngineName, lessons: tuple[str, ...]) -> int:
+    """Run lessons and report problems with their lines. LESSON is a name, a number or a file. The exit status is 1 if
+    there are any problems.
+    """
     from dispatchviz.cli.lesson_check import checked
     from dispatchviz.foundation.terminal_output import print_lines
-    from dispatchviz.lessons.catalog import all_lessons
+    from dispatchviz.lessons.catalog import all_lessons, file_of_lesson
 
     holds = True
+    files = [file_of_lesson(name, context.obj) for name in lessons]
     for path in files or all_lessons(context.obj):
         lines, fine = checked(path, engine)
         print_lines(lines)

@@ -66,14 +66,21 @@ def lesson_named(name: str, folder: Path | None) -> Lesson:
     """Return the lesson with a name, a number in the order, or a file. Raise LessonError, with similar names, if there
     is none.
     """
+    return read_lesson(file_of_lesson(name, folder))
+
+
+def file_of_lesson(name: str, folder: Path | None) -> Path:
+    """Return the file of the lesson with a name or a number in the order; a file is returned as it is. Raise
+    LessonError, with similar names, if there is none.
+    """
     files = all_lessons(folder)
     if name.endswith(".py") or "/" in name:
-        return read_lesson(Path(name))
+        return Path(name)
     if name.isdecimal() and 0 < int(name) <= len(files):
-        return read_lesson(files[int(name) - 1])
+        return files[int(name) - 1]
     for path in files:
         if path.stem == name:
-            return read_lesson(path)
+            return path
     if Path(f"{name}.py").is_file():
         raise LessonError(f"there is no lesson {name!r}; did you mean the file {name}.py?")
     raise LessonError(f"there is no lesson {name!r}{_meant(name, [path.stem for path in files])}")

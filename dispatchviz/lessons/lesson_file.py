@@ -111,7 +111,9 @@ def read_draft(path: Path) -> Lesson:
     """Read a lesson that may have errors. Raise LessonError if the file cannot be read."""
     try:
         source = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise LessonError(f"cannot read the lesson {path}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
         raise LessonError(f"cannot read the lesson {path}: {error}") from None
     return parse_draft(source, path)
 

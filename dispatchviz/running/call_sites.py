@@ -52,13 +52,7 @@ def is_base(frame: FrameType, base: Base) -> bool:
 
 def user_locations(frame: FrameType | None, base: Base) -> CodeLocations:
     """Return the places of a frame and of its callers, up to the base."""
-    found = []
-    while frame is not None and not (id(frame) == base[0] and frame.f_code is base[1]):
-        code = frame.f_code
-        if is_users_file(code.co_filename) or id(code) in _of_users:  # ``is_users``, without a call
-            found.append((code, frame.f_lasti))
-        frame = frame.f_back
-    return tuple(found[::-1])
+    return () if frame is None or is_base(frame, base) else way_and_locations(frame, base)[1]
 
 
 Way = tuple[tuple[CodeType, int], ...]
@@ -70,13 +64,29 @@ def scope_of(code: CodeType) -> str:
     return "" if code.co_name == "<module>" else code.co_qualname.replace(".<locals>", "")
 
 
-def way_to(frame: FrameType, base: Base) -> Way:
-    """Return the way by which the function that runs in a frame was called."""
-    way, caller = [], frame.f_back
-    while caller is not None and not (id(caller) == base[0] and caller.f_code is base[1]):
-        way.append((caller.f_code, caller.f_lasti))
-        caller = caller.f_back
-    return tuple(way)
+def way_and_locations(frame: FrameType, base: Base) -> tuple[Way, CodeLocations]:
+    """Return the way by which the function that runs in a frame was called, and the places of the user's frames on it.
+
+    One walk finds both, and asks only once about a code object that calls itself: a deep recursion walks its whole
+    stack for each call.
+    """
+    way: list[tuple[CodeType, int]] = []
+    found: list[tuple[CodeType, int]] = []
+    last, of_user = None, False
+    base_id, base_code = base
+    here: FrameType | None = frame
+    while here is not None:
+        code = here.f_code
+        if code is base_code and id(here) == base_id:
+            break
+        if code is not last:
+            last, of_user = code, is_users_file(code.co_filename) or id(code) in _of_users
+        place = code, here.f_lasti
+        way.append(place)
+        if of_user:
+            found.append(place)
+        here = here.f_back
+    return tuple(way[1:]), tuple(found[::-1])
 
 
 def same_way(frame: FrameType, way: Way) -> bool:

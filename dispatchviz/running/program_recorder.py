@@ -33,8 +33,7 @@ from dispatchviz.running.call_sites import (
     shown_file,
     user_frame,
     user_location,
-    user_locations,
-    way_to,
+    way_and_locations,
 )
 from dispatchviz.running.held_tensors import HOLDS_NOTHING, is_module, is_tensor
 from dispatchviz.running.source_recorder import SourceRecorder
@@ -122,7 +121,7 @@ class ProgramRecorder(SourceRecorder):
         if frame is not None and kind == _USERS:
             if self._found != (id(frame), frame.f_lasti) or not same_way(frame, self._found_way):
                 self._resumed(frame)
-                self._found, self._found_way = (id(frame), frame.f_lasti), way_to(frame, self.base)
+                self._found, self._found_way = (id(frame), frame.f_lasti), way_and_locations(frame, self.base)[0]
             entered.update(passed)
 
     def _is_same_sum(self, call: FrameType) -> bool:
@@ -254,8 +253,8 @@ class ProgramRecorder(SourceRecorder):
             return "called_from_line", code, frame.f_lasti
         self._top, self._top_code = id(frame), code
         self._entered.clear()
-        self._found, self._found_way = (id(frame), frame.f_lasti), () if announced else way_to(frame, self.base)
-        locations = user_locations(frame, self.base)
+        way, locations = way_and_locations(frame, self.base)
+        self._found, self._found_way = (id(frame), frame.f_lasti), () if announced else way
         return ("frame_resumed", locations) if announced else ("called_from_frame", locations)
 
     def name_locals(self, frame: FrameType, /) -> None:

@@ -49,8 +49,10 @@ class ProgramEventBuilder(EventBuilder):
         """The user's frames on each thread, outermost first."""
         self._last_line: dict[int, int] = {}
         """The last SourceLine directly within each open event."""
-        self._last_lines: tuple[int | None, list[Location]] = None, []
-        """The last SourceLine that was appended, and the stack of that line and its callers."""
+        self._last_stack: list[Location] = []
+        """The stack of the last SourceLine that was appended, and of its callers."""
+        self._last_seqs: list[int] = []
+        """The SourceLines of that stack."""
         self._last_call: tuple[CodeType | None, int, int] = None, -1, 0
         """Code, instruction and depth of the last frame that entered a binding and does not announce its lines."""
         self._shallowest: dict[int, int] = {}
@@ -148,7 +150,7 @@ class ProgramEventBuilder(EventBuilder):
         """Forget the lines so far, because the program may have run others since then."""
         self._stacks[self.thread] = []
         self._begun.clear()
-        self._last_lines, self._last_call = (None, []), (None, -1, 0)
+        self._last_stack, self._last_seqs, self._last_call = [], [], (None, -1, 0)
         self._last_line.clear()
         if self.open is not None and type(self.events[self.open]) is ev.SourceLine:
             self.open = self.events[self.open].parent
@@ -184,27 +186,24 @@ class ProgramEventBuilder(EventBuilder):
         self.moved = False
         stack, here = self._stack, self._line_here()
         self._shallowest[self.thread] = len(stack)
-        if here is not None and here == self._last_lines[0] and stack == self._last_lines[1]:  # the common case
+        is_last = here is not None and self._last_seqs[-1:] == [here]
+        if is_last and stack == self._last_stack:  # the common case
             if again:
-                seq = self._append_line(stack[-1], self._line(here).caller, begins=begins)
-                self._last_lines = seq, self._last_lines[1]
+                caller = self._last_seqs[-2] if len(stack) > 1 else None
+                self._last_seqs[-1] = self._append_line(stack[-1], caller, begins=begins)
             return
-        there = self._lines_to(here)
-        known = 0
-        for location, line in zip(stack, there, strict=False):
-            if not _is_at(line, location):
-                break
-            known += 1
-        if known == len(stack) == len(there) and not again:
+        same = _common(stack, self._last_stack)
+        lines, known = (self._last_seqs, same) if is_last else self._lines_known(here, stack)
+        if known == len(stack) == len(lines) and not again:
             return
-        first = min(known, len(stack) - 1)
-        caller = there[first - 1].seq if first > 0 else None
-        same = _common(stack, self._last_lines[1])
-        for depth in range(max(first, 0) + 1, len(stack) + 1):
+        first = max(min(known, len(stack) - 1), 0)
+        seqs = lines[:first]
+        for depth in range(first + 1, len(stack) + 1):
             reached = again and depth == len(stack)
             resumed = not reached and self._is_begun(stack[depth - 1], depth <= same)
-            caller = self._append_line(stack[depth - 1], caller, resumed, begins and reached)
-        self._last_lines = caller, stack.copy()
+            caller = seqs[-1] if seqs else None
+            seqs.append(self._append_line(stack[depth - 1], caller, resumed, begins and reached))
+        self._last_seqs, self._last_stack = seqs, stack.copy()
 
     def _is_begun(self, location: Location, same: bool) -> bool:
         """Return whether a frame has begun its statement before.
@@ -222,14 +221,17 @@ class ProgramEventBuilder(EventBuilder):
             self._last_line[line.parent] = line.seq
         return line.seq
 
-    def _lines_to(self, seq: int | None) -> list[ev.SourceLine]:
-        """Return a line and its callers, outermost first."""
+    def _lines_known(self, seq: int | None, stack: list[Location]) -> tuple[list[int], int]:
+        """Return a line and its callers, outermost first, and how many of them are at the places of a stack."""
         found = []
         while seq is not None:
             line = self._line(seq)
             found.append(line)
             seq = line.caller
-        return found[::-1]
+        found.reverse()
+        pairs = enumerate(zip(stack, found, strict=False))
+        known = next((at for at, (place, line) in pairs if not _is_at(line, place)), min(len(stack), len(found)))
+        return [line.seq for line in found], known
 
     def _line(self, seq: int) -> ev.SourceLine:
         line = self.events[seq]
@@ -249,15 +251,16 @@ class ProgramEventBuilder(EventBuilder):
         return self._stacks.setdefault(self.thread, [])
 
     def _read_locations(self, locations: CodeLocations) -> list[Location]:
-        known, stack = self._last_read
-        if known is not locations:
-            stack = self._stack_of(locations)
-            self._last_read = locations, stack
-        return stack.copy()
+        if self._last_read[0] is not locations:
+            self._last_read = locations, self._stack_of(locations)
+        return self._last_read[1].copy()
 
     def _stack_of(self, locations: CodeLocations) -> list[Location]:
-        stack: list[Location] = []
-        for code, instruction in locations:
+        known, last = self._last_read
+        callers = min(len(known), len(locations)) - 1
+        is_same = callers > 0 and len(last) == len(known) and known[:callers] == locations[:callers]
+        stack = last[:callers] if is_same else []  # a call or a return in a deep recursion
+        for code, instruction in locations[len(stack) :]:
             location = self._location(code, instruction)
             if code.co_name in _PARTS_OF_STATEMENTS and stack and _same_line(stack[-1], location):
                 continue
@@ -287,10 +290,20 @@ def _same_line(one: Location, other: Location) -> bool:
 
 
 def _common(stack: list[Location], other: list[Location]) -> int:
-    """Return how many frames of two stacks, starting at the outermost, are on the same lines."""
-    return next(
-        (at for at, (a, b) in enumerate(zip(stack, other, strict=False)) if a != b), min(len(stack), len(other))
-    )
+    """Return how many frames of two stacks, starting at the outermost, are on the same lines.
+
+    Most often all callers are the same, and Python compares those of a deep recursion at once.
+    """
+    shorter = min(len(stack), len(other))
+    for count in (shorter, shorter - 1):
+        if count > 0 and stack[:count] == other[:count]:
+            first = count
+            break
+    else:
+        first = 0
+    while first < shorter and stack[first] == other[first]:
+        first += 1
+    return first
 
 
 def _is_at(line: ev.SourceLine, location: Location) -> bool:

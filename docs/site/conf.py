@@ -66,6 +66,7 @@ PARTS = {
         "tested",
         "differences",
         "gpu",
+        "performance",
     ],
     "Contributing": ["../CONTRIBUTING", "architecture", "../SECURITY", "../CHANGELOG"],
     "Generated lists": [

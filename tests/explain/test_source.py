@@ -18,6 +18,7 @@ from dispatchviz import torch
 from dispatchviz import torch as model
 from dispatchviz.core.call import guard_fusion
 from dispatchviz.core.generated import inplace_or_view, variable_type
+from dispatchviz.core.native.iterator import alike
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.locations import event_lines, source_view
@@ -138,8 +139,8 @@ SAMPLE = [*PROGRAMS][::60]
 
 @pytest.fixture(autouse=True)
 def plain() -> Iterator[None]:
-    """Use the kernels as their files have them, so that a guard has its own line, and lay lines out once per
-    function.
+    """Use the kernels as their files have them, so that a guard, a meta function and an impl function have their own
+    lines, and lay lines out once per function.
     """
     laid_out = functools.cache(lambda file, function, events, skipped: lines_of(file, function, events, skipped))
 
@@ -155,6 +156,7 @@ def plain() -> Iterator[None]:
             for kernel in module.KERNELS.values():
                 patch.setattr(kernel, "__code__", as_written(kernel.__code__))
         patch.setattr(event_lines, "lines_of", once)
+        patch.setattr(alike, "_are_alike", lambda a, b: False)
         yield
     for kernel in left_plain:  # the next test of this process has them fused, as every program has
         guard_fusion.fuse(kernel)

@@ -11,8 +11,11 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.stored_events import StoredEvents
 from dispatchviz.explain.kinds.all_kinds import label, why_here
-from dispatchviz.explain.trace_index.trace_index import index, latest
+from dispatchviz.explain.trace_index import display_names
+from dispatchviz.explain.trace_index.display_names import tensor_name
+from dispatchviz.explain.trace_index.trace_index import NAMING, index, latest
 from dispatchviz.running.program import run
+from tests.core.record.packs import packs
 
 E = TypeVar("E", bound=ev.Event)
 
@@ -144,9 +147,26 @@ def test_an_answer_decodes_no_more_than_the_blocks_that_it_is_in(stored: Path, m
     assert len(decoded) <= 2
 
 
+def test_names_are_found_once_between_two_bindings(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace, found, find = Trace.load(stored), list[tuple[int, int]](), display_names._found_name
+
+    def noted(trace: Trace, tensor: int, at: int) -> str:
+        found.append((tensor, at))
+        return find(trace, tensor, at)
+
+    monkeypatch.setattr(display_names, "_found_name", noted)
+    tensors = sorted(index(trace).tensors)[:5]
+    whole = {(tensor, at): find(trace, tensor, at) for tensor in tensors for at in range(len(trace))}
+    for at in (*range(len(trace)), *range(0, len(trace), 7)[::-1]):
+        assert all(tensor_name(trace, tensor, at) == whole[tensor, at] for tensor in tensors)
+    forward = found[: next(place for place in range(1, len(found)) if found[place][1] < found[place - 1][1])]
+    changes = len(trace.steps_of(*NAMING))
+    assert len(forward) <= (changes + 1) * len(tensors) < len(trace) * len(tensors) / 4
+
+
 def test_a_damaged_block_takes_only_its_own_answers(stored: Path, tmp_path: Path) -> None:
     raw, damaged = bytearray(stored.read_bytes()), tmp_path / "damaged.dvtrace"
-    for begins in range(raw.index(b'["TensorCreated"'), raw.rindex(b'["SourceLine"'), 20_000):
+    for begins in packs(bytes(raw))[1::2]:
         raw[begins + 20] ^= 0xFF
     damaged.write_bytes(raw)
     trace = Trace.load(damaged)

@@ -381,6 +381,16 @@ def test_problem_is_reported_with_its_line(change: tuple[str, str], line: str, s
     assert line in source.split("\n")[found[0].line - 1]
 
 
+def test_check_takes_lessons_by_name(tmp_path: Path) -> None:
+    (tmp_path / "new.py").write_text(NEW, "utf-8")
+    checked_twice = dispatchviz("lesson", "check", "gradient_sum", "new.py", cwd=tmp_path)
+    assert [line.partition(":")[0] for line in checked_twice.out.splitlines()] == ["gradient_sum", "new"]
+    assert dispatchviz("lesson", "--folder", ".", "check", "new", cwd=tmp_path).out.startswith("new: ")
+    ended = dispatchviz("lesson", "check", "gradient_sums", cwd=tmp_path)
+    assert ended.status == 2
+    assert ended.err.startswith("dispatchviz: there is no lesson 'gradient_sums'; did you mean gradient_sum ")
+
+
 def test_all_problems_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
     source = NEW.replace("# ## Investigate", "# ## Look").replace("# stop: y's Node", "# stop: q's Node")
     source = source.replace("# answer: y.is_leaf -> no", "# answer: q -> no").replace('"AutogradCPU"', '"AutogradCUDA"')

@@ -12,7 +12,9 @@ from textual._compositor import Compositor
 from textual.strip import Strip
 from textual.widget import Widget
 
+from dispatchviz.tui.terminal.palette import Palette, Readable
 from dispatchviz.tui.widgets.painted_lines import PaintedLines
+from dispatchviz.views.layout.pane_layout import STEPS
 from tests.steps import last_step
 
 from .screens import SIZES, Reader, stepper
@@ -75,3 +77,26 @@ async def test_only_changed_lines_are_made_again() -> None:
             await reader.press("question_mark")
             await reader.until(lambda: reader.sees("Help"))
         assert "HelpView" in {type(widget).__name__ for widget in textuals}, "a widget with padding is left to Textual"
+
+
+async def test_a_row_that_only_moves_is_painted_from_its_old_strip() -> None:
+    async with stepper(forum()) as reader:
+        steps = reader.app.view.panes[STEPS]
+        await reader.press(*"fa", "enter")
+        assert steps.scroll_rows(5)
+        await reader.answered()
+        with counted(Palette, "segments") as made:
+            steps.scroll_rows(6)
+            await reader.answered()
+        assert len(made) <= 2 * 3 < steps.port.rows, "one row is new, and two cells of the scroll bar may change"
+
+
+async def test_a_line_is_colored_once() -> None:
+    async with stepper(forum()) as reader:
+        filters = [reader.app.get_line_filters() for _ in range(2)]
+        assert filters[0] == filters[1], "Textual keeps a colored line with its filter"
+        with counted(Readable, "apply") as colored:
+            for widget in reader.app.view.query(PaintedLines):
+                widget.refresh()
+            await reader.answered()
+        assert not colored

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from textual import events
 from textual.keys import _character_to_key
+from textual.widget import Widget
 
 from dispatchviz.core.record.events import NodeCreated
 from dispatchviz.testing import redispatch
@@ -26,12 +27,12 @@ def key(character: str) -> events.Key:
 
 def typed_early(before: str, after: str, monkeypatch: pytest.MonkeyPatch) -> StepperApp:
     """The application after keys that were typed before its first screen was complete, and others right after."""
-    make, app = StepperScreen._make_prompt, StepperApp(Session(forum()))
+    make, app = StepperScreen.make_prompt, StepperApp(Session(forum()))
     sent: list[asyncio.Event] = []
 
-    async def with_keys(self: StepperScreen) -> None:
+    async def with_keys(self: StepperScreen, home: Widget) -> None:
         await send(before)
-        await make(self)
+        await make(self, home)
         await send(after)
         sent[0].set()
 
@@ -46,7 +47,7 @@ def typed_early(before: str, after: str, monkeypatch: pytest.MonkeyPatch) -> Ste
             await sent[0].wait()
             await Reader(app, pilot).answered()
 
-    monkeypatch.setattr(StepperScreen, "_make_prompt", with_keys)
+    monkeypatch.setattr(StepperScreen, "make_prompt", with_keys)
     asyncio.run(story())
     return app
 

@@ -13,17 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from dispatchviz.core.call.aten import Entry, keys_of
-from dispatchviz.core.call.dispatcher import call, redispatch
+from dispatchviz.core.call.dispatcher import redispatch
 from dispatchviz.core.schema.function_schema import FunctionSchema
 from dispatchviz.core.schema.python_signature import class_name, class_text
 from dispatchviz.core.tensor.dtype import int64
+from dispatchviz.core.thread.thread_state import thread
 
 NAMES: Mapping[str, Any] = {
     "Entry": Entry,
-    "call": call,
     "int64": int64,
     "keys_of": keys_of,
     "redispatch": redispatch,
+    "thread": thread,
 }
 """The names that the text of a class refers to."""
 

@@ -192,12 +192,40 @@ def _structured(spec: Specification, function: NativeFunction, group: NativeFunc
     if len(function.schema.returns) > 1:
         return function, name, _define(function, name, _indented(_several(function, group, family, key)))
     takes = "precomputed = " if group.precomputed and key != "Meta" else ""
-    lines = [f"op = {_variant(function, family, key)}", *_meta(f"{takes}{native.meta(family, group)}(op, {inputs})")]
+    lines = [
+        *_alike(function, key),
+        f"op = {_variant(function, family, key)}",
+        *_meta(f"{takes}{native.meta(family, group)}(op, {inputs})"),
+    ]
     if key != "Meta":
         if group.iterator:
             lines += _read(function)
         lines += _impl(group, key, inputs, "op.output" if function.inplace and not group.iterator else "op.target")
     return function, name, _define(function, name, _indented([*lines, "return op.finish()"]))
+
+
+_WITHOUT_FACTOR = "alpha.__class__ is int and alpha == 1"
+_ALIKE = {
+    "add.Tensor": ("add_alike", _WITHOUT_FACTOR),
+    "mul.Tensor": ("mul_alike", ""),
+    "sub.Tensor": ("sub_alike", f"{_WITHOUT_FACTOR} and self._dtype.can_require_grad"),
+}
+"""The loops of ``native/arithmetic/binary_ops.py`` for operands that are alike, and the conditions that they need
+besides: half of the calls of a small program are these.
+"""
+
+
+def _alike(function: NativeFunction, key: str) -> Iterator[str]:
+    """Yield the lines that compute the result at once if the operands are alike (``native/iterator/alike.py``)."""
+    name = function.name.replace("_.", ".") if function.inplace else function.name
+    if key in _SHARING and name in _ALIKE:
+        loop, condition = _ALIKE[name]
+        if function.inplace:
+            run, result = f"binary_ops.{loop}.run_in_place(self, other)", "self"
+        else:
+            run, result = f"(result := binary_ops.{loop}.run(self, other)) is not None", "result"
+        yield f"if {f'{condition} and ' if condition else ''}{run}:"
+        yield f"    return {result}"
 
 
 def _indented(lines: Iterable[str]) -> str:

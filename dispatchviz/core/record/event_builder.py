@@ -30,14 +30,15 @@ class EventBuilder(CallBuilder, AutogradBuilder):
 
     def read(self, notes: list[Any]) -> None:
         """Build the events of the notes, and clear the notes."""
-        at, end, readers = 0, len(notes), self._readers
+        at, end, find = 0, len(notes), self._readers.get
         try:
             while at < end:
-                if (found := readers.get(notes[at])) is None:
+                if (found := find(notes[at])) is None:
                     at = self._read_freed(notes, at, end)
                     continue
                 reader, length = found
-                first, at = at + 1, at + length
+                first = at + 1
+                at += length
                 reader(*notes[first:at])
         finally:
             del notes[:end]

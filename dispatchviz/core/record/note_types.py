@@ -157,6 +157,12 @@ OutputAllocated = tuple[
 """Variant, tensor, whether it was resized, size, dtype, method of ``set_output``, proxy."""
 OutputCreated = tuple[Literal["output_created"], int, Size, Size, DType, Device, int, int]
 """An output that is a new tensor: its number, size, stride, dtype, device, key set, storage."""
+AlikeComputed = tuple[Literal["alike_computed"], str, str, Callable[..., Any], int, Size, Size, DType, Device, int, int]
+"""A structured kernel of operands that are alike: family, PyTorch's name of the impl function, our function; then as
+``output_created``.
+"""
+AlikeInPlace = tuple[Literal["alike_in_place"], str, str, Callable[..., Any], int, Size, DType]
+"""The same kernel in place: family, names as before; the tensor, its size and dtype."""
 OutputPassed = tuple[Literal["output_passed"], int, Size, DType, StructuredVariant]
 """An output that was given and has the right geometry: tensor, size, dtype, variant."""
 ProxyCopied = tuple[Literal["proxy_copied"], int, int]
@@ -253,6 +259,8 @@ CallNote = (
     | ImplEntered
     | OutputAllocated
     | OutputCreated
+    | AlikeComputed
+    | AlikeInPlace
     | OutputPassed
     | ProxyCopied
 )

@@ -263,6 +263,20 @@ def allocated(
     return Tensor(keys, array, storage, size, stride, 0, dtype, device, number)
 
 
+def allocated_like(tensor: Tensor, number: int = -1, storage_number: int = -1) -> Tensor:
+    """Return the tensor of ``allocated`` with the geometry, dtype and device of a contiguous tensor on the CPU.
+
+    It asks nothing about them, which saves 2 % of an addition.
+    """
+    size, stride, dtype = tensor._size, tensor._stride, tensor._dtype
+    try:
+        array = _empty(size, dtype.numpy)
+    except MemoryError:
+        return allocated(size, stride, dtype, tensor._device, number, storage_number)
+    keys = _key_set("cpu", True) if thread.state.inference_mode else _ORDINARY_KEYS["cpu"]
+    return Tensor(keys, array, Storage(array, storage_number), size, stride, 0, dtype, tensor._device, number)
+
+
 def is_of_numpy(error: ValueError | MemoryError) -> bool:
     """Return whether NumPy raised an error for an array. Other MemoryErrors belong to the program, like all exceptions
     from outside.

@@ -149,15 +149,17 @@ def _of_new_numbers(trace: Trace, guard: ev.GuardEntered) -> str:
 def reasons(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed) -> tuple[tuple[str, str], ...]:
     """The functionalities of the call, highest first: the key's name, and the reason why it is in the set or not."""
     keys = functionalities(computed.with_included | computed.effective)
-    return tuple((_name(key, computed), _reason(trace, call, computed, key)) for key in keys)
+    names = argument_names(trace, computed)
+    return tuple((_name(key, computed), _reason(trace, call, computed, key, names)) for key in keys)
 
 
 def _name(key: DispatchKey, computed: ev.KeySetComputed) -> str:
     return runtime_name(key, backend_bit(highest_backend(computed.with_included)))
 
 
-def _reason(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed, key: DispatchKey) -> str:
-    names = argument_names(trace, computed)
+def _reason(
+    trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed, key: DispatchKey, names: frozenset[str]
+) -> str:
     begin = capital(origin(trace, computed, key), names)
     anyway = ", whether it requires grad or not" if is_autograd(key.name) and computed.united & raw(key) else ""
     return f"{begin}{anyway}. {capital(_fate(trace, call, computed, key), names)}."

@@ -77,6 +77,10 @@ class KeySetCard:
     reasons: tuple[tuple[str, str], ...]
     """The name of each key that takes part, and one sentence on why it is in the set or not."""
 
+    def __hash__(self) -> int:
+        """Hash the texts only, since cards with the same texts are nearly always the same."""
+        return hash((self.operator, self.how, self.reasons))
+
 
 def key_set_card(trace: Trace, seq: int) -> KeySetCard | None:
     """The card of the dispatch that step ``seq`` is or is within; None outside any dispatch."""
@@ -84,7 +88,7 @@ def key_set_card(trace: Trace, seq: int) -> KeySetCard | None:
     return None if call is None else _card(trace, call.seq)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=64)
 def _card(trace: Trace, seq: int) -> KeySetCard | None:
     """The card at any step in a dispatch."""
     call = trace[seq]

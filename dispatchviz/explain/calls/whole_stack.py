@@ -149,22 +149,30 @@ def called_below(trace: Trace, seq: int, around: Sequence[Frame]) -> tuple[Frame
     return (*frames, *(kernel_below(trace, event) if isinstance(event, ev.ImplEntered) else ()))
 
 
-def _frames(trace: Trace, event: ev.AnyEvent, frames: list[Frame], found: list[Frame], seq: int) -> list[Frame]:
+def _frames(trace: Trace, event: ev.AnyEvent, frames: list[Frame], found: list[Frame], seq: int) -> Sequence[Frame]:
     """The frames of an event on the stack of step ``seq``, and those between them and the frame before."""
     match event:
-        case ev.BindingEntered():
-            return [replace(frame, note=note_of(event)) for frame in frames]
-        case ev.Dispatched():
-            return [*_to_operator(trace, event), *map(_entry, frames)]
+        case ev.BindingEntered() | ev.Dispatched():
+            return _from_caller(trace, event.seq)
         case ev.KernelEntered():
             entry = found.pop()
-            return [*_between(trace, event, entry), *frames]
+            return (*_between(trace, event.seq, entry), *frames)
         case ev.BackwardStarted():
-            return list(backward_frames(frames))
+            return tuple(backward_frames(frames))
         case ev.NodeStarted():
-            return list(node_frames(event, frames, hook_caller(trace, event, seq)))
+            return tuple(node_frames(event, frames, hook_caller(trace, event, seq)))
         case _:
             return frames
+
+
+@lru_cache(maxsize=64)
+def _from_caller(trace: Trace, seq: int) -> Sequence[Frame]:
+    """The frames of a binding, or of a call from its entry point on, which are the same at all steps within it."""
+    event, frames = trace[seq], frames_of(trace, trace[seq], seq)
+    if isinstance(event, ev.Dispatched):
+        return (*_to_operator(trace, event), *map(_entry, frames))
+    assert isinstance(event, ev.BindingEntered)
+    return tuple(replace(frame, note=note_of(event)) for frame in frames)
 
 
 def _inside(trace: Trace, around: ev.AnyEvent, last: Frame) -> Iterator[Frame]:
@@ -244,17 +252,19 @@ def api_name(operator: str) -> str:
     return operator.partition(".")[0] if schema is None else cpp_name(schema, "_outf")
 
 
-def _between(trace: Trace, kernel: ev.KernelEntered, entry: Frame) -> list[Frame]:
-    """The frames from the entry point to the kernel. A call through the dispatcher itself has its handle before
-    them.
+@lru_cache(maxsize=64)
+def _between(trace: Trace, seq: int, entry: Frame) -> Sequence[Frame]:
+    """The frames from the entry point to a kernel, which are the same at all steps within it. A call through the
+    dispatcher itself has its handle before them.
     """
+    kernel = trace[seq]
     call = trace[kernel.parent] if kernel.parent is not None else None
-    if not isinstance(call, ev.Dispatched):
-        return [entry]
+    if not isinstance(call, ev.Dispatched) or not isinstance(kernel, ev.KernelEntered):
+        return (entry,)
     parts = _parts(trace, kernel, "Boxed" in call.how)
     inner = [Frame(each.function.format(how=call.how), each.file, call.seq, each.role) for each in parts]
     inner = _with_stack(trace, call, inner)
-    return inner if entry.title in (frame.title for frame in inner) else [entry, *inner]
+    return inner if entry.title in (frame.title for frame in inner) else (entry, *inner)
 
 
 def _with_stack(trace: Trace, call: ev.Dispatched, inner: list[Frame]) -> list[Frame]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
-from dispatchviz.core.keys.key_set import highest
+from dispatchviz.core.keys.key_set import highest, raw
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -25,7 +25,7 @@ from dispatchviz.explain.locations.pytorch_locations import (
 )
 from dispatchviz.explain.sentences import functorch_sentences, kernel_sentences
 from dispatchviz.explain.sentences.sentence_claims import RequiresGrad, TensorKeys
-from dispatchviz.explain.sentences.statement import Statement, Statements
+from dispatchviz.explain.sentences.statement import LaterClaims, Statement, Statements
 from dispatchviz.explain.sentences.table_claims import CellHolds, NamedSet
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import arguments, around, caller, kernel_before, key_of_kernel
@@ -40,7 +40,10 @@ def _selected_label(trace: Trace, event: ev.KernelSelected) -> str:
 
 
 def _returned_label(trace: Trace, event: ev.KernelReturned) -> str:
-    names = ", ".join([tensor_name(trace, tensor, event.seq) for tensor in event.tensors])
+    if len(event.tensors) == 1:
+        names = tensor_name(trace, event.tensors[0], event.seq)
+    else:
+        names = ", ".join([tensor_name(trace, tensor, event.seq) for tensor in event.tensors])
     return shortened(f"returns {names}", WIDTH) if names else "returns"
 
 
@@ -195,15 +198,34 @@ def key_set(trace: Trace, event: ev.KeySetComputed) -> Statement:
         return Statement(
             "key set: empty", f"No key is left, so Undefined wins: {_why_empty(event)}.", _argument_keys(event)
         )
-    name = highest(event.effective).name
-    reason = capital(_reason_in_short(trace, event, winner), argument_names(trace, event))
-    wins = f"{name} is the highest key left, so it wins. {reason}."
-    if is_autograd(name):
-        text = " ".join(filter(None, (wins, grad_note(trace, event))))
-        return Statement("key set: autograd wins", text, (*_argument_keys(event), *_requiring_grad(trace, event)))
+    if is_autograd(highest(event.effective).name):
+        claims = LaterClaims(lambda: (*_argument_keys(event), *_requiring_grad(trace, event)))
+        return Statement("key set: autograd wins", _autograd_wins(trace, event, winner), claims)
+    wins = _wins(trace, event, winner)
     if kept_out := higher_keys_kept_out(trace, event):
         return Statement("key set: higher keys excluded", f"{wins} {kept_out}.", _argument_keys(event))
     return Statement("key set: highest wins", wins, _argument_keys(event))
+
+
+def _wins(trace: Trace, event: ev.KeySetComputed, winner: DispatchKey) -> str:
+    reason = capital(_reason_in_short(trace, event, winner), argument_names(trace, event))
+    return f"{highest(event.effective).name} is the highest key left, so it wins. {reason}."
+
+
+def _autograd_wins(trace: Trace, event: ev.KeySetComputed, winner: DispatchKey) -> str:
+    """The text for a key set from which autograd wins. It is kept, because every iteration of a loop has it again."""
+    known = index(trace)
+    if event.included & raw(winner):  # then it names a guard
+        return f"{_wins(trace, event, winner)} {grad_note(trace, event)}".rstrip()
+    tensors = [tensor for _, tensor, _ in event.arguments]
+    names = tuple([tensor_name(trace, tensor, event.seq) for tensor in tensors])
+    needed = tuple([known.grad_needed(tensor, event.seq) for tensor in tensors])
+    same, keys = tuple(map(tensors.index, tensors)), tuple([ks for _, _, ks in event.arguments])
+    depends_on = names, needed, same, keys, event.effective, event.with_included, event.generator
+    if (text := known.key_set_texts.get(depends_on)) is None:
+        text = f"{_wins(trace, event, winner)} {grad_note(trace, event)}".rstrip()
+        known.key_set_texts[depends_on] = text
+    return text
 
 
 def _why_empty(event: ev.KeySetComputed) -> str:

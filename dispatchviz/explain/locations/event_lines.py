@@ -75,6 +75,9 @@ BESIDE = (ev.TensorCreated, ev.Boxed, ev.Unboxed)
 
 _NEVER = 1000 * _ASTRAY
 
+_WITHOUT_CALLS = (ast.Name, ast.Constant, ast.expr_context, ast.operator, ast.cmpop, ast.boolop, ast.unaryop)
+"""The parts of a syntax tree that contain no call."""
+
 _DEEPEST, _MOST = 4, 400
 """The greatest depth of nested calls that are read, and the number of steps up to which they are read."""
 
@@ -194,6 +197,11 @@ class Reader(ast.NodeVisitor):
         self._all(function.body)
         self.steps.append(Step(0, before=self.last | self._returned, other=_NEVER))
         return self.steps
+
+    def visit(self, node: ast.AST) -> None:
+        """Read a part of the tree, unless it cannot contain a call."""
+        if not isinstance(node, _WITHOUT_CALLS):
+            super().visit(node)
 
     def _all(self, nodes: Iterable[ast.AST]) -> None:
         for node in nodes:
@@ -412,16 +420,17 @@ def _best(steps: list[Step], explained: Sequence[Sequence[int]]) -> list[int]:
     ``explained`` has the cost of each step for each event.
     """
     costs, beginning = [float(_NEVER)] * len(steps), 0.0
+    passes = 2 if any(before > at for at, step in enumerate(steps) for before in step.before) else 1
     ways: list[list[int]] = []
     for own_costs in explained:
-        reached = _reached(steps, costs, beginning)
+        reached = _reached(steps, costs, beginning, passes)
         beginning = float(_NEVER)
         costs = [cost + own for own, (cost, _) in zip(own_costs, reached, strict=True)]
         ways.append([before for _, before in reached])
     if not steps:
         return [-1] * len(explained)
     left = min((cost + _ASTRAY / 2, index) for index, cost in enumerate(costs))  # by an exception, from anywhere
-    at = min(left, _reached(steps, costs, beginning)[-1])[1]
+    at = min(left, _reached(steps, costs, beginning, passes)[-1])[1]
     found = []
     for way in reversed(ways):
         found.append(at)
@@ -429,13 +438,13 @@ def _best(steps: list[Step], explained: Sequence[Sequence[int]]) -> list[int]:
     return found[::-1]
 
 
-def _reached(steps: list[Step], costs: list[float], beginning: float) -> list[tuple[float, int]]:
+def _reached(steps: list[Step], costs: list[float], beginning: float, passes: int) -> list[tuple[float, int]]:
     """Return, for each step, the lowest cost of reaching it next, and the last step on that path that explained an
-    event.
+    event. Loops, which lead back, need two ``passes``.
     """
     never = (float(_NEVER), -1)
     passed, reached = [never] * len(steps), [never] * len(steps)
-    for _ in range(2):  # loops lead back
+    for _ in range(passes):
         for at, step in enumerate(steps):
             ways = [(beginning, -1) if p < 0 else min((costs[p], p), passed[p]) for p in step.before if p != at]
             if at in step.before:

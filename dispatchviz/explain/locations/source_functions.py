@@ -36,6 +36,12 @@ def lines_of_file(file: str) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=4096)
+def own_function_at(file: str, first: int) -> ast.FunctionDef | None:
+    """Return the function that begins at a line of a file of the package, or None. The lines need no hash."""
+    return function_at(lines_of_file(file), first)
+
+
+@functools.lru_cache(maxsize=256)
 def function_at(lines: tuple[str, ...], first: int) -> ast.FunctionDef | None:
     """Return the syntax tree of the function that begins at a line, or None if there is no function or no Python."""
     text = textwrap.dedent("\n".join(_block(lines, first)))
@@ -78,9 +84,11 @@ def _imported(file: str, name: str) -> Found | None:
     return None if where is None else _defined(f"{where[0]}.py", where[1])
 
 
+@functools.lru_cache(maxsize=4096)
 def _defined(file: str, name: str) -> Found | None:
+    """Return a function at the top level of a module. It is cached by name: the hash of all lines takes longer."""
     at = _definitions(file).get(name)
-    function = None if at is None else function_at(lines_of_file(file), at)
+    function = None if at is None else own_function_at(file, at)
     return None if function is None else Found(file, function)
 
 

@@ -16,7 +16,13 @@ from typing import NamedTuple
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.locations import event_lines
-from dispatchviz.explain.locations.source_functions import Found, called_function, function_at, lines_of_file
+from dispatchviz.explain.locations.source_functions import (
+    Found,
+    called_function,
+    function_at,
+    lines_of_file,
+    own_function_at,
+)
 from dispatchviz.explain.trace_index.enclosing_steps import source_lines, user_stack
 
 
@@ -116,13 +122,14 @@ def _running(trace: Trace, seq: int, code: Code) -> _Running:
         return whole
     function, events, numbers = read
     if isinstance(trace[seq], OVER) and trace[seq].parent == code.seq:
-        return whole._replace(line=_only_return(function))
+        return _Running(*whole[:3], _only_return(function))
     around = (seq, *takewhile(lambda step: step != code.seq, trace.columns.ancestors(seq)))
     line = _line_of(around, numbers)
-    in_formula = any(isinstance(trace[at], ev.ForwardFormulaEntered) for at in around)
+    formulas = trace.steps_of(ev.ForwardFormulaEntered)
+    in_formula = len(formulas) > 0 and any(isinstance(trace[at], ev.ForwardFormulaEntered) for at in around)
     found = _forward_mode_function(code.file, function, line) if in_formula else None
     if found is None:
-        return whole._replace(line=line)
+        return _Running(*whole[:3], line)
     within = [event for event in events if numbers[event.seq] == line]
     line = _line_of(around, _numbered(within, event_lines.lines_of(found.file, found.function, within)))
     return _Running(found.file, found.function.lineno, found.function.end_lineno or 0, line)
@@ -142,12 +149,18 @@ class _Read(NamedTuple):
 def _read(trace: Trace, seq: int) -> _Read | None:
     """Return the function, which is the same at all of its steps; None if its source cannot be read."""
     code = trace[seq]
-    function = function_at(_lines(trace, code.file), code.line) if isinstance(code, Code) else None
+    function = _function(trace, code) if isinstance(code, Code) else None
     if function is None or not isinstance(code, Code):
         return None
     events = list(_done_by(trace, seq))
     lines = event_lines.lines_of(code.file, function, events, _skipped(trace, code))
     return _Read(function, events, _numbered(events, lines))
+
+
+def _function(trace: Trace, code: Code) -> ast.FunctionDef | None:
+    if code.file in trace.header.sources:
+        return function_at(source_lines(trace, code.file), code.line)
+    return own_function_at(code.file, code.line)
 
 
 def _numbered(events: Sequence[ev.AnyEvent], lines: Sequence[int]) -> Mapping[int, int]:

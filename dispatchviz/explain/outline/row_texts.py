@@ -143,8 +143,8 @@ def _is_of(outline: Outline, step: int, item: int) -> bool:
 # -- events ------------------------------------------------------------------------------------------------------------
 
 
-def event_texts(trace: Trace, seq: int) -> Texts:
-    """Return the texts of an event's row."""
+def event_texts(trace: Trace, seq: int, name: str | None = None) -> Texts:
+    """Return the texts of an event's row. ``name`` is its label if that is known."""
     event = trace[seq]
     other = _elsewhere(trace, seq)
     if isinstance(event, ev.Dispatched):
@@ -152,7 +152,7 @@ def event_texts(trace: Trace, seq: int) -> Texts:
     if isinstance(event, ev.ModuleCalled):
         end = trace.ends[seq]
         return (module_row(trace, event), "program"), [*other, *facts(trace, seq, end), *leaves(trace, seq, end)]
-    return (label(trace, seq), group(event)), other
+    return (label(trace, seq) if name is None else name, group(event)), other
 
 
 def _elsewhere(trace: Trace, seq: int) -> list[Fact]:

@@ -7,7 +7,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.compiled.compiled_names import region_title
 from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.sentences.sentence_claims import NodeEdges, NodeRaises
-from dispatchviz.explain.sentences.statement import Statement, Statements
+from dispatchviz.explain.sentences.statement import LaterClaims, Statement, Statements
 from dispatchviz.explain.trace_index.display_names import attribute, node_title, plain_node, tensor_name, tensor_names
 from dispatchviz.explain.trace_index.enclosing_steps import arguments, around
 from dispatchviz.explain.trace_index.recorded_engine import is_unseen
@@ -152,22 +152,21 @@ _SHOWN_IN_PYTHON = 3
 def why_edges(trace: Trace, event: ev.EdgesCollected) -> Statements:
     """The Nodes that the gradients go to."""
     node = node_title(trace, event.node, event.seq)
+    claims = LaterClaims(lambda: (_claim(trace, event),))
     if not event.edges:
-        return Statement(
-            "no edges", f"{node} has no edges, so no gradient is passed on from here.", (_claim(trace, event),)
-        )
+        return Statement("no edges", f"{node} has no edges, so no gradient is passed on from here.", claims)
     parts = [_edge(trace, event, position) for position in range(len(event.edges))]
-    shown = _in_python(trace, event)
+    shown = _in_python(trace, event, claims)
     if len(parts) == 1:
-        return Statement("one edge", f"{node} gets one edge. {parts[0]}.", (_claim(trace, event),)), *shown
+        return Statement("one edge", f"{node} gets one edge. {parts[0]}.", claims), *shown
     ends = "root" if node.startswith("GraphRoot") else "input"
     text = f"{node} gets {counted(len(parts), 'edge')}, one per {ends}. {'. '.join(parts)}."
     if None in event.edges:
         text += " An empty edge is kept so that edge i belongs to input i."
-    return Statement("edges", text, (_claim(trace, event),)), *shown
+    return Statement("edges", text, claims), *shown
 
 
-def _in_python(trace: Trace, event: ev.EdgesCollected) -> tuple[Statement, ...]:
+def _in_python(trace: Trace, event: ev.EdgesCollected, claims: LaterClaims) -> tuple[Statement, ...]:
     """The edges as Python shows them, with the meaning of the second numbers if they are not all 0."""
     if len(event.edges) > _SHOWN_IN_PYTHON or not any(event.edges):
         return ()
@@ -182,7 +181,7 @@ def _in_python(trace: Trace, event: ev.EdgesCollected) -> tuple[Statement, ...]:
         text_in_python += (
             f" The second number is the input of that Node that gets the gradient: {_output(trace, event, numbered)}."
         )
-    return (Statement("edges in Python", text_in_python, (_claim(trace, event),)),)
+    return (Statement("edges in Python", text_in_python, claims),)
 
 
 def _output(trace: Trace, event: ev.EdgesCollected, position: int) -> str:

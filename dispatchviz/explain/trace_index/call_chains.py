@@ -5,8 +5,9 @@ calls.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator
-from heapq import merge
+from itertools import chain
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -83,17 +84,20 @@ def inner_calls(trace: Trace, step: int) -> Iterator[ev.Dispatched]:
 def outermost(trace: Trace, begin: int, end: int) -> Iterator[int]:
     """Yield the calls between two steps that are not in another call, a run of the engine, or printing.
 
-    One pass over the columns; no event is decoded.
+    The columns show it: the steps within a step are skipped, and no event is decoded.
     """
-    kinds, ends, call = trace.columns.kinds, trace.ends, trace.columns.code(ev.Dispatched)
-    around = (ev.BackwardStarted, ev.TensorFormatted)
-    last = -1
-    for step in merge(*(between(trace, kind, begin, end) for kind in (ev.Dispatched, *around))):
-        if step > last:
-            last = ends[step]
-            if kinds[step] == call:
-                yield step
+    calls, *others = (list(between(trace, kind, begin, end)) for kind in (ev.Dispatched, *_AROUND))
+    around = frozenset(chain(*others))
+    steps, ends, at = sorted(chain(calls, around)), trace.ends, 0
+    while at < len(steps):
+        step = steps[at]
+        if step not in around:
+            yield step
+        at = bisect_right(steps, ends[step], at + 1)
 
+
+_AROUND = (ev.BackwardStarted, ev.TensorFormatted)
+"""The kinds of events that hide the calls within them."""
 
 _OUTERMOST: WeakKeyDictionary[Trace, array[int]] = WeakKeyDictionary()
 

@@ -33,15 +33,24 @@ def tensor_name(trace: Trace, tensor: int, at: int) -> str:
     """Return the user's name of a tensor as of a step: ``x``, ``x.grad``; else ``z (t5)``, ``x@3``, ``0.1``, ``x.T``,
     ``x before .cuda()``, or ``t5``.
     """
-    named, grads = _known_name(trace, tensor, at)
-    name = _name(trace, named, at)
+    known = index(trace).display_names(at)
+    try:
+        return known[tensor]
+    except KeyError:
+        name = known[tensor] = _found_name(trace, tensor, at)
+        return name
+
+
+def _found_name(trace: Trace, tensor: int, at: int) -> str:
+    named, grads, name = _known_name(trace, tensor, at)
+    name = name or _other_name(trace, named, at)
     return f"({name}){grads}" if grads and BEFORE in name else name + grads
 
 
 def code_name(trace: Trace, tensor: int, at: int) -> str:
     """Return the name for use in code: ``t5`` for a tensor that only words describe."""
-    named, grads = _known_name(trace, tensor, at)
-    name = _name(trace, named, at)
+    named, grads, name = _known_name(trace, tensor, at)
+    name = name or _other_name(trace, named, at)
     return (f"t{named}" if BEFORE in name else name) + grads
 
 
@@ -62,23 +71,24 @@ def numbered(trace: Trace, tensor: int, at: int) -> str:
     return name if is_known or derived(trace, tensor) is None else f"{name} ({number})"
 
 
-def _known_name(trace: Trace, tensor: int, at: int) -> tuple[int, str]:
-    """Return the tensor itself, or the leaf whose ``.grad`` it is, and the suffix: empty, ``.grad`` or
-    ``.grad.grad``.
+def _known_name(trace: Trace, tensor: int, at: int) -> tuple[int, str, str]:
+    """Return the tensor itself, or the leaf whose ``.grad`` it is, the suffix: empty, ``.grad`` or ``.grad.grad``, and
+    the variable that names it now; empty if none does.
     """
     known, grads = index(trace), ""
-    while len(grads) < len(GRAD) * DEEPEST and not known.name(tensor, at):
+    name = known.name(tensor, at)
+    while not name and len(grads) < len(GRAD) * DEEPEST:
         leaf = _leaf(known, tensor, at)
         if leaf is None:
             break
         tensor, grads = leaf, grads + GRAD
-    return tensor, grads
+        name = known.name(tensor, at)
+    return tensor, grads, known.shown(name) if name else ""
 
 
-def _name(trace: Trace, tensor: int, at: int) -> str:
+def _other_name(trace: Trace, tensor: int, at: int) -> str:
+    """Return the name of a tensor that no variable names now."""
     known = index(trace)
-    if name := known.name(tensor, at):
-        return known.shown(name)
     made = known.tensors.get(tensor)
     if made is not None and made.wrapped_number:
         return made.value or f"the number t{tensor}"

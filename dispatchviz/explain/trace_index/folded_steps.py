@@ -11,6 +11,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 from heapq import merge
+from itertools import chain
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -46,19 +47,28 @@ def _folded(trace: Trace, profiler: bool) -> Iterator[tuple[int, int]]:
 def profiler_calls(trace: Trace) -> array[int]:
     """Return the calls of the profiler's operators."""
     calls = (steps for operator, _, steps in trace.columns.calls() if operator.startswith(PROFILER))
-    return array("i", merge(*calls))
+    return array("i", sorted(chain(*calls)))
 
 
 def unfolded_events(trace: Trace, begin: int = 0) -> Iterator[ev.AnyEvent]:
     """Yield the events of ``unfolded``, read in sequence without look-ups."""
     following = begin
     for event in map(trace.__getitem__, range(begin, len(trace))) if begin else trace:
-        if event.seq >= following:
-            is_profilers = isinstance(event, ev.Dispatched) and event.operator.startswith(PROFILER)
-            if not is_profilers:
-                yield event
-            if is_profilers or (isinstance(event, ev.TensorFormatted) and not _failed(trace, event.seq)):
-                following = trace.ends[event.seq] + 1
+        if event.seq < following:
+            continue
+        if type(event) not in _FOLDING:
+            yield event
+            continue
+        if isinstance(event, ev.Dispatched) and event.operator.startswith(PROFILER):
+            following = trace.ends[event.seq] + 1
+            continue
+        yield event
+        if isinstance(event, ev.TensorFormatted) and not _failed(trace, event.seq):
+            following = trace.ends[event.seq] + 1
+
+
+_FOLDING = (ev.Dispatched, ev.TensorFormatted)
+"""The kinds whose contents may be folded."""
 
 
 def _failed(trace: Trace, at: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import islice
 
 from dispatchviz.core.record import events as ev
@@ -72,12 +73,13 @@ def _met(trace: Trace, at: int, tensors: Iterable[int]) -> list[int]:
 
 
 def _named(event: ev.AnyEvent) -> Iterator[int]:
-    for field in ONE:
-        value = getattr(event, field, None)
+    one, many = _fields(type(event))
+    for field in one:
+        value = getattr(event, field)
         if isinstance(value, int) and not _other_number(event, field):
             yield value
-    for field in MANY:
-        value = getattr(event, field, None)
+    for field in many:
+        value = getattr(event, field)
         if isinstance(value, tuple):
             yield from (number for number in value if isinstance(number, int))
     if isinstance(event, ev.BindingEntered):
@@ -86,6 +88,13 @@ def _named(event: ev.AnyEvent) -> Iterator[int]:
         yield from (tensor for _, tensor, _ in event.arguments)
     elif isinstance(event, ev.EdgesCollected):
         yield from (tensor for _, tensor in event.inputs if tensor is not None)
+
+
+@cache
+def _fields(kind: type[ev.AnyEvent]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the fields of a kind of event that contain the number of a tensor, and those that contain several."""
+    there = kind.__struct_fields__
+    return tuple(field for field in ONE if field in there), tuple(field for field in MANY if field in there)
 
 
 def _other_number(event: ev.AnyEvent, field: str) -> bool:
@@ -113,7 +122,7 @@ def parameters_of(trace: Trace, at: int) -> dict[int, str]:
 
 def _of_node(trace: Trace, at: int) -> Iterator[int]:
     """Yield the gradients that the running Node receives, and its saved tensors."""
-    node = at_or_around(trace, at, ev.NodeStarted)
+    node = at_or_around(trace, at, ev.NodeStarted) if trace.steps_of(ev.NodeStarted) else None
     if node is None:
         return
     yield from (tensor for tensor in node.gradients if tensor is not None)

@@ -7,16 +7,17 @@ the caches in ``lookups.py``.
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary, ref
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.trace_index.lookups import NOTHING, Entries, Lookup, Nothing, StepsByKind
+from dispatchviz.explain.trace_index.lookups import KEPT, NOTHING, Entries, Lookup, Nothing, StepsByKind
 
 T = TypeVar("T")
 E = TypeVar("E", bound=ev.Event)
@@ -28,6 +29,10 @@ class Derived(NamedTuple):
     tensor: int
     suffix: str
     """The text after that tensor's name: ``.T``, or `` before .cuda()``, with which the name is not an expression."""
+
+
+NAMING = (ev.NameBound, ev.NameUnbound, ev.GradientAccumulated, ev.GradSet)
+"""The kinds of events that may change the name of a tensor, also of one that is named after another."""
 
 
 class Index:
@@ -78,6 +83,33 @@ class Index:
         self.derived: dict[int, Derived | None] = {}
         """For each tensor: the one that is one step away, as far as it has been searched."""
         self.inference: Entries[bool] = Entries(trace.steps_of(ev.InferenceModeChanged), self._inference)
+        self.key_set_texts: dict[Hashable, str] = {}
+        """Sentences on key sets, by everything that they depend on."""
+        self._namings = tuple(trace.steps_of(kind) for kind in NAMING)
+        self._display_names: tuple[int, int, dict[int, str]] = (0, 0, {})
+        """A range of steps between which no name changes, and the names of tensors there."""
+
+    def display_names(self, at: int) -> dict[int, str]:
+        """Return the names of tensors as of a step, as far as ``display_names.py`` has found them.
+
+        Many steps in a row have the same names, so they share one dictionary.
+        """
+        begin, end, known = self._display_names
+        if not begin <= at < end or len(known) >= KEPT:
+            known = {}
+            self._display_names = *self._unchanged(at), known
+        return known
+
+    def _unchanged(self, at: int) -> tuple[int, int]:
+        """Return the range of steps around one in which all names are the same."""
+        begin, end = 0, sys.maxsize
+        for steps in self._namings:
+            place = bisect_right(steps, at)
+            if place:
+                begin = max(begin, steps[place - 1])
+            if place < len(steps):
+                end = min(end, steps[place])
+        return begin, end
 
     def holder(self, name: str, at: int) -> int | None:
         """Return the tensor that a variable names as of a step."""

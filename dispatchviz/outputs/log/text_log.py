@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Hashable, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.cells.release_differences import release_differences
 from dispatchviz.explain.graph.version_counters import invalidated_by
-from dispatchviz.explain.kinds.all_kinds import KINDS, sign, why_here
+from dispatchviz.explain.kinds.all_kinds import KINDS, why_here
 from dispatchviz.explain.kinds.kind import SIGNS
 from dispatchviz.explain.trace_index.enclosing_steps import caller, within
 from dispatchviz.explain.trace_index.folded_steps import unfolded_events
@@ -53,7 +53,17 @@ def text_log(
     The rows around step ``begin`` come first, and its reason is always given. The text of the program is escaped, so
     that it cannot control a terminal. Raise DispatchvizError if there are no such steps.
     """
-    return ShownLines(f"{row.margin}{row.sign}{row.text}" for row in log_rows(trace, begin, wanted, width, until))
+    head, entries = _head_and_entries(trace, begin, wanted, width, until)
+    return ShownLines(itertools.chain((row.text for row in head), _texts(entries)))
+
+
+def _texts(entries: Iterable[_Entry]) -> Iterator[str]:
+    for before, margin, sign_, text, reasons in entries:
+        if before:
+            yield from map("".join, before)
+        yield margin + sign_ + text
+        if reasons:
+            yield from reasons
 
 
 def log_rows(
@@ -62,10 +72,30 @@ def log_rows(
     """Return the rows of the log, with reasons wrapped to a width and text as the trace has it. Errors are raised at
     once.
     """
+    head, entries = _head_and_entries(trace, begin, wanted, width, until)
+    return itertools.chain(head, _rows(entries))
+
+
+def _rows(entries: Iterable[_Entry]) -> Iterator[LogRow]:
+    for before, margin, sign_, text, reasons in entries:
+        yield from (LogRow(text, margin, sign_) for margin, sign_, text in before)
+        yield LogRow(text, margin, sign_)
+        yield from (LogRow(reason, is_reason=True) for reason in reasons)
+
+
+_Parts = tuple[str, str, str]
+"""Margin, sign and text of a row."""
+_Entry = tuple[Sequence[_Parts], str, str, str, Sequence[str]]
+"""The rows of one step: those before it, its own margin, sign and text, and the lines of its reason."""
+
+
+def _head_and_entries(
+    trace: Trace, begin: int, wanted: LogFilter, width: int, until: int | None
+) -> tuple[Iterator[LogRow], Iterator[_Entry]]:
     events, reasons = _chosen(trace, begin, wanted) if wanted.chooses else _all(trace, begin)
     if until is not None:
         events = itertools.takewhile(lambda pair: pair[0].seq < until, events)
-    return itertools.chain(_head(trace, not wanted.chooses), _printed(trace, events, reasons, begin, width))
+    return _head(trace, not wanted.chooses), _entries(trace, events, reasons, begin, width)
 
 
 Events = Iterator[tuple[ev.AnyEvent, int]]
@@ -97,40 +127,45 @@ def _nested(trace: Trace, steps: Iterable[int]) -> Iterator[tuple[int, int]]:
         open_.append(ends[step])
 
 
-def _printed(trace: Trace, events: Events, reasons: _Reasons | _Errors, begin: int, wide: int) -> Iterator[LogRow]:
+_BLANK: tuple[_Parts, ...] = (("", "", ""),)
+
+
+def _entries(trace: Trace, events: Events, reasons: _Reasons | _Errors, begin: int, wide: int) -> Iterator[_Entry]:
     """Yield the rows of events, with the reasons that are due."""
     width, depths = len(str(max(len(trace) - 1, 0))), trace.depths
-    threads = _Threads(trace)
+    threads = _Threads(trace) if has_threads(trace) else None
+    writers = {kind: (record.label, SIGNS[record.group]) for kind, record in KINDS.items()}
+    due, empty, explained = reasons.due, f"{'':{width}} ", reasons.kinds
     for event, depth in events:
         seq, kind = event.seq, type(event)
-        if kind is ev.SourceLine:
-            yield LogRow("")
-        if continuation := threads.continuation(event):
-            yield LogRow(f" {continuation}", f"{'':{width}} ", SIGNS["program"])
-        indent = "  " * depth
-        yield LogRow(f" {indent}{KINDS[kind].label(trace, event)}", f"{seq:>{width}} ", sign(event))
-        reason = reasons.due(event, depths[seq])
+        before = _BLANK if kind is ev.SourceLine else ()
+        if threads is not None and (continuation := threads.continuation(event)):
+            before = (*before, (empty, SIGNS["program"], f" {continuation}"))
+        label, sign_ = writers[kind]
+        around = depths[seq]
+        reason = due(event, around) if kind in explained or around <= reasons.depth else ""
         if begin == seq != 0:
             reason = why_here(trace, seq)
-        if reason:
-            beginning = f"{'':{width + 3}}{indent}  | "
-            for part in reason.split("\n"):
-                yield from (LogRow(text, is_reason=True) for text in broken(shown_lines(part), beginning, wide))
+        indent = "  " * depth
+        lines = _reason_lines(reason, f"{empty}  {indent}  | ", wide) if reason else ()
+        yield before, f"{seq:>{width}} ", sign_, f" {indent}{label(trace, event)}", lines
+
+
+def _reason_lines(reason: str, beginning: str, wide: int) -> Sequence[str]:
+    return [text for part in reason.split("\n") for text in broken(shown_lines(part), beginning, wide)]
 
 
 class _Threads:
-    """The line to which the rows belong, if several threads run. It receives each event in order."""
+    """The line to which the rows belong, where several threads run. It receives each event in order."""
 
     def __init__(self, trace: Trace) -> None:
-        self._trace, self._several = trace, has_threads(trace)
+        self._trace = trace
         self._elsewhere: int | None = None
 
     def continuation(self, event: ev.AnyEvent) -> str:
         """Return a remark that another line continues here than in the row above; empty if none does, or if a line
         begins.
         """
-        if not self._several:
-            return ""
         before, self._elsewhere = self._elsewhere, line_elsewhere(self._trace, event.seq)
         if self._elsewhere == before or isinstance(event, ev.SourceLine):
             return ""
@@ -170,6 +205,20 @@ def _observed(trace: Trace) -> Iterator[LogRow]:
         yield LogRow(f"{many} not visible in a release build: dispatchviz doctor --unseen lists them")
 
 
+_WHEN = {kind: record.reason_in_log for kind, record in KINDS.items()}
+"""For each kind, the calls for which its reason is printed."""
+
+
+_LESSONS: dict[type[ev.Event], Callable[[str, Any], Hashable]] = {
+    ev.FallthroughSkipped: lambda operator, event: (operator, event.keys),
+    ev.KernelSelected: lambda operator, event: (operator, ev.KernelSelected, event.key),
+    ev.Dispatched: lambda operator, event: (operator, ev.Dispatched, event.key),
+    ev.GuardEntered: lambda operator, event: (operator, event.guard),
+    ev.HistorySet: lambda operator, event: ev.HistorySet,
+}
+"""For some kinds, a function from the operator of the innermost call and the event to the lesson."""
+
+
 class _Call:
     """An open dispatch, and whether it belongs to a call of the program."""
 
@@ -185,19 +234,29 @@ class _Call:
 class _Errors:
     """The reasons of a log that only explains errors."""
 
+    kinds = frozenset((ev.ErrorRaised,))
+    depth = -1
+
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
 
     def due(self, event: ev.AnyEvent, depth: int) -> str:
-        """Return the reason of an error, and an empty text for another event."""
-        return why_here(self._trace, event.seq) if isinstance(event, ev.ErrorRaised) else ""
+        """Return the reason of an error."""
+        return why_here(self._trace, event.seq)
 
 
 class _Reasons:
-    """The reasons that are due and those that have been given. It receives each event in order."""
+    """The reasons that are due and those that have been given.
+
+    It receives in order each event of ``kinds``, and each event that may end a call, which is no deeper than ``depth``.
+    """
+
+    kinds = frozenset(kind for kind, when in _WHEN.items() if when != "never") | {ev.VersionBumped}
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
+        self.depth = -1
+        """The depth of the innermost open call; -1 if none is open."""
         self._given: set[Hashable] = set()
         self._open: list[_Call] = []
 
@@ -208,15 +267,18 @@ class _Reasons:
             calls.pop()
         if isinstance(event, ev.Dispatched):
             calls.append(_Call(event, depth))
-        reason = KINDS[type(event)].reason_in_log
-        if reason == "always" or (reason == "own calls" and self._is_own(event)):
-            return self._new(event)
-        return self._new(event) if isinstance(event, ev.VersionBumped) and invalidated_by(self._trace, event) else ""
-
-    def _new(self, event: ev.AnyEvent) -> str:
-        if isinstance(event, ev.GradientBuffered) and event.how == "stored":
+        self.depth = calls[-1].depth if calls else -1
+        when = _WHEN[type(event)]
+        if when == "never" and not (isinstance(event, ev.VersionBumped) and invalidated_by(self._trace, event)):
             return ""
         lesson = self._lesson(event)
+        if lesson in self._given or (when == "own calls" and not self._is_own(event)):
+            return ""
+        return self._new(event, lesson)
+
+    def _new(self, event: ev.AnyEvent, lesson: Hashable) -> str:
+        if isinstance(event, ev.GradientBuffered) and event.how == "stored":
+            return ""
         sentence = "" if lesson else why_here(self._trace, event.seq)
         what = lesson or sentence
         if what in self._given:
@@ -229,18 +291,8 @@ class _Reasons:
 
         None means that the reason's own words are its lesson.
         """
-        operator = self._open[-1].event.operator if self._open else ""
-        match event:
-            case ev.FallthroughSkipped():
-                return operator, event.keys
-            case ev.KernelSelected() | ev.Dispatched():
-                return operator, type(event), event.key
-            case ev.GuardEntered():
-                return operator, event.guard
-            case ev.HistorySet():
-                return ev.HistorySet
-            case _:
-                return None
+        lesson = _LESSONS.get(type(event))
+        return lesson and lesson(self._open[-1].event.operator if self._open else "", event)
 
     def _is_own(self, event: ev.AnyEvent) -> bool:
         if isinstance(event, ev.Dispatched) and event.how.startswith("call"):

@@ -53,10 +53,13 @@ class Lines:
 
     def numbers(self, rows: Iterable[Line]) -> tuple[int, ...]:
         """Return the numbers of some lines."""
-        return tuple(map(self.number, rows))
+        rows = list(rows)
+        found = list(map(self._lines.get, rows))
+        return tuple(self.number(row) if known is None else known for row, known in zip(rows, found, strict=True))
 
     def _add(self, row: Line) -> None:
-        spans = tuple(self.span(*span) for span in row.spans)
+        known = map(self._spans.get, row.spans)
+        spans = tuple(self.span(*span) if seen is None else seen for span, seen in zip(row.spans, known, strict=True))
         goto = 0 if row.goto is None else row.goto + 1
         flags = HERE * row.here + CUT * row.cut + SHADED * row.shaded
         key = self.text(_without_step(row.key, row.goto))

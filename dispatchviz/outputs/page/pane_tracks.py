@@ -27,6 +27,7 @@ from dispatchviz.explain.trace_index.tensor_numbers import outermost_call
 from dispatchviz.explain.trace_index.thread_state import TELLING
 from dispatchviz.outputs.page.interned_lines import Lines
 from dispatchviz.outputs.page.moments import NO_NODE, NO_TENSOR, Kinds, changes, moment
+from dispatchviz.outputs.page.tensor_cards import kept_card
 from dispatchviz.outputs.page.tracks import Track
 from dispatchviz.views.cursor.cursor_state import ShownStack
 from dispatchviz.views.layout.pane_layout import (
@@ -45,7 +46,7 @@ from dispatchviz.views.layout.pane_layout import (
     TENSORS,
     THREAD,
 )
-from dispatchviz.views.panes import calls_pane, engine_pane
+from dispatchviz.views.panes import calls_pane, engine_pane, tensors_pane
 from dispatchviz.views.panes.calls_pane import frame_rows
 from dispatchviz.views.panes.empty_titles import nothing
 from dispatchviz.views.panes.key_set_pane import stage_of
@@ -167,6 +168,11 @@ def _tensors(trace: Trace, at: int) -> Hashable:
     return tuple(tensors_of(trace, at)), tuple(parameters_of(trace, at).items()), outermost_call(trace, at)
 
 
+def _tensor_rows(trace: Trace, at: int) -> Made:
+    on = moment(trace, at, NO_TENSOR), _tensors(trace, at)
+    return on, lambda: tensors_pane.rows(trace, at, WIDTH, kept_card)
+
+
 def _engine(trace: Trace, at: int, whole: bool) -> Made:
     return moment(trace, at, NO_NODE), lambda: engine_pane.rows_as(trace, at, whole)
 
@@ -244,7 +250,7 @@ ON: dict[int, Callable[[Trace, int], Made]] = {
     TABLE: _table,
     GRAPH: _by_moment("graph_pane", NO_NODE, lambda trace, at: None),
     NODE: _by_moment("node_pane", NO_NODE, node_of_step),
-    TENSORS: _by_moment("tensors_pane", NO_TENSOR, _tensors),
+    TENSORS: _tensor_rows,
     MEMORY: _by_moment("memory_pane", NO_TENSOR, lambda trace, at: place_of(trace, at, WIDTH)),
     ENGINE: partial(_engine, whole=False),
 }

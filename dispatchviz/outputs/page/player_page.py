@@ -19,6 +19,7 @@ import msgspec
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.garbage_collection import collector_waits
 from dispatchviz.outputs.page.gallery_links import GalleryLinks, link_to_contents
 from dispatchviz.outputs.page.lean_assets import LEAN
 from dispatchviz.outputs.page.player_data import player_data
@@ -59,6 +60,8 @@ def player_page(trace: Trace, guide: Guide | None = None, links: GalleryLinks | 
     if not len(trace):
         raise DispatchvizError(f"{trace.header.program}: nothing was recorded, so there are no steps to show")
     style, script, boot = _asset("player.css"), "\n".join(map(_asset, SCRIPTS)), _asset("boot.js")
+    with collector_waits():
+        recorded = player_data(trace, guide, links)
     parts = {
         "title": escape(without_backticks(guide.lesson.title) if guide else PurePath(trace.header.program).name),
         "style-hash": hash_of(style),
@@ -66,7 +69,7 @@ def player_page(trace: Trace, guide: Guide | None = None, links: GalleryLinks | 
         "contents": link_to_contents(links) if links else "",
         "boot": boot,
         "boot-hash": hash_of(boot),
-        "packed": _packed({"script": script, "style": style, "recorded": player_data(trace, guide, links)}),
+        "packed": _packed({"script": script, "style": style, "recorded": recorded}),
     }
     return filled(_asset("page.html"), parts).encode()
 

@@ -22,7 +22,7 @@ from dispatchviz.explain.things.uses import uses
 from dispatchviz.explain.trace_index import statements
 from dispatchviz.foundation.shown_text import shown
 from dispatchviz.outputs.page.interned_lines import Lines
-from dispatchviz.outputs.page.moments import NO_TENSOR, WAY, moment
+from dispatchviz.outputs.page.moments import NO_TENSOR, WAY, moment, tensor_moment
 from dispatchviz.outputs.page.pane_tracks import WIDTH
 from dispatchviz.outputs.page.tracks import Track
 from dispatchviz.views.details.registration_rows import history_rows, refusal
@@ -42,7 +42,7 @@ def step_texts(trace: Trace, lines: Lines, kept: Collection[int]) -> dict[str, o
     none = no_traceback(bool(trace.steps_of(ev.ErrorRaised)))
     return {
         "cross": _text("", "", _crossed, trace, lines, kept),
-        "app.ask_thing": _text("Tensors and Nodes of this step", NO_THING, _Things().rows, trace, lines, kept),
+        "app.ask_thing": _text("Tensors and Nodes of this step", NO_THING, Things().rows, trace, lines, kept),
         "traceback": _text("Python's traceback", none, _traceback, trace, lines, kept),
         "registration": _text("How its table was filled", "", _Histories(trace).rows, trace, lines, kept),
     }
@@ -64,34 +64,38 @@ def _crossed(trace: Trace, at: int) -> list[Line]:
     return [line((f" {found.text}", "hint"), goto=found.seq)]
 
 
-class _Things:
+class Things:
     """The answers about each tensor and Node of a step. They are made once for each range of steps without events about
     them.
     """
 
     def __init__(self) -> None:
-        self._known: dict[TensorThing | NodeThing, tuple[int, list[Line]]] = {}
-        self._many: dict[TensorThing | NodeThing, bool] = {}
+        self._known: dict[TensorThing | NodeThing, tuple[Hashable, list[Line]]] = {}
+        self._many: dict[TensorThing, bool] = {}
 
     def rows(self, trace: Trace, at: int) -> list[Line]:
         """Return the rows for all tensors and Nodes of a step."""
         return [row for thing in things_of(trace, at) for row in self._rows(trace, thing, at)]
 
     def _rows(self, trace: Trace, thing: TensorThing | NodeThing, at: int) -> list[Line]:
-        now = moment(trace, at, WAY if self._has_many_uses(trace, thing) else NO_TENSOR)
+        now = self._moment(trace, thing, at)
         if thing not in self._known or self._known[thing][0] != now:
-            self._known[thing] = now, _answers(trace, thing, at)
+            self._known[thing] = now, answers(trace, thing, at)
         return self._known[thing][1]
 
-    def _has_many_uses(self, trace: Trace, thing: TensorThing | NodeThing) -> bool:
+    def _moment(self, trace: Trace, thing: TensorThing | NodeThing, at: int) -> Hashable:
+        if isinstance(thing, NodeThing):
+            return moment(trace, at, NO_TENSOR)
+        return moment(trace, at, WAY) if self._has_many_uses(trace, thing) else tensor_moment(trace, thing.number, at)
+
+    def _has_many_uses(self, trace: Trace, thing: TensorThing) -> bool:
         """Return whether a tensor has more uses than are listed, so that only those near the step are."""
         if thing not in self._many:
-            used = used_by(trace, thing.number, uses(trace)) if isinstance(thing, TensorThing) else []
-            self._many[thing] = len(used) > MOST
+            self._many[thing] = len(used_by(trace, thing.number, uses(trace))) > MOST
         return self._many[thing]
 
 
-def _answers(trace: Trace, thing: TensorThing | NodeThing, at: int) -> list[Line]:
+def answers(trace: Trace, thing: TensorThing | NodeThing, at: int) -> list[Line]:
     """Return the questions about a tensor or Node, with their answers."""
     return [
         line((title(trace, thing, at), "bold"), (f"  {description(trace, thing, at)}", "dim")),

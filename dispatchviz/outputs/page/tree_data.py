@@ -16,7 +16,7 @@ from dispatchviz.explain.outline.call_facts import Fact
 from dispatchviz.explain.outline.levels import LEVELS
 from dispatchviz.explain.outline.line_rows import RowKind
 from dispatchviz.explain.outline.outline import MANY, Outline
-from dispatchviz.explain.outline.row_texts import Texts, heading, row_texts
+from dispatchviz.explain.outline.row_texts import Texts, event_texts, heading, row_texts
 from dispatchviz.foundation.shown_text import shown
 from dispatchviz.outputs.page.interned_lines import Lines
 from dispatchviz.outputs.page.pane_tracks import panes_of
@@ -67,10 +67,11 @@ def _steps(trace: Trace, lines: Lines, outlines: list[Outline]) -> dict[str, obj
 def _event(trace: Trace, outline: Outline, step: int, lines: Lines) -> tuple[int, int, int]:
     """Return the label of a step, the text of its row in the tree, and the facts in that row."""
     event = trace[step]
-    named = lines.span(shown(label(trace, step)), group(event))
+    name = label(trace, step)
+    named = lines.span(shown(name), group(event))
     if outline.lines.at(step):
         return named, named, 0
-    (text, role), facts = row_texts(outline, step)
+    (text, role), facts = event_texts(trace, step, name)
     return named, lines.span(shown(text), role), _facts(facts, lines)
 
 

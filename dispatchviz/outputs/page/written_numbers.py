@@ -51,18 +51,21 @@ def as_recent(numbers: Iterable[int]) -> Iterator[int]:
     """Yield each number as the count of other numbers since its last use. A negative value is the distance from the
     largest number so far.
     """
-    seen: list[int] = []
+    seen = list[int]()
+    recent = set[int]()  # the same numbers, because most others would be searched for in vain
     largest = -1
     for number in numbers:
-        try:
+        if number in recent:
             place = seen.index(number)
             yield place
             del seen[place]
-        except ValueError:
+        else:
             ahead = number - largest - 1
             yield -2 * ahead - 1 if ahead >= 0 else 2 * ahead
             largest = max(largest, number)
+            recent.difference_update(seen[RECENT - 1 :])
             del seen[RECENT - 1 :]
+            recent.add(number)
         seen.insert(0, number)
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import groupby, islice
+from itertools import groupby, islice, takewhile
 from textwrap import wrap
 
 from dispatchviz.core.record.trace_file.columns import Place
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
-from dispatchviz.explain.graph.folded_modules import in_all_iterations
+from dispatchviz.explain.graph.folded_modules import OTHERS, in_all_iterations
 from dispatchviz.explain.graph.folding import fold_order
 from dispatchviz.explain.graph.graph_fold import Fold, Link, Repeat, Section, everywhere
 from dispatchviz.explain.graph.graph_node import NO_NUMBER, GraphNode, State
@@ -134,8 +134,8 @@ class Texts:
         part that all their iterations share: ``layers.*.value … layers.*.query``.
         """
         starts = [repeat.start + iteration * repeat.period for iteration in range(repeat.iterations)]
-        paths = [shared_path(self._modules(range(at, at + repeat.period))) for at in starts]
-        if not all(paths) or len(set(paths)) < len(paths):
+        paths = (shared_path(self._modules(range(at, at + repeat.period))) for at in starts)
+        if len(set(takewhile(bool, paths))) < len(starts):
             return ""
         functions = {self._function(range(at, at + repeat.period)) for at in starts}
         by = functions.pop() if len(functions) == 1 else ""
@@ -298,9 +298,19 @@ class Texts:
         node = self.node(at)
         if node.leaf is None:
             return node.name
-        iterations = islice(everywhere(at, path), MOST_ITERATIONS)
-        names = dict.fromkeys(map(self._leaf_name, iterations))
-        return f"leaf {in_all_iterations(list(names))}"
+        return f"leaf {self._shared_name(islice(everywhere(at, path), MOST_ITERATIONS))}"
+
+    def _shared_name(self, positions: Iterable[int]) -> str:
+        """Return one name for the leaves at some positions. If two have nothing in common, the others are not named,
+        because that reads them from the file.
+        """
+        names = dict[str, None]()
+        for name in map(self._leaf_name, positions):
+            if name not in names:
+                names[name] = None
+                if len(names) == 2 and in_all_iterations([*names]).endswith(OTHERS):
+                    break
+        return in_all_iterations([*names])
 
 
 DOWN = "↓"

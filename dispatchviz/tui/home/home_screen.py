@@ -8,27 +8,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rich.style import Style
-from textual.app import ComposeResult
 from textual.geometry import Size
-from textual.layout import Layout
 from textual.message import Message
-from textual.theme import Theme
 
 from dispatchviz.tui.home import home_rows
 from dispatchviz.tui.home.home_list import TRACE, Entry, Home
 from dispatchviz.tui.home.preview import preview
-from dispatchviz.tui.terminal.palette import Palette
-from dispatchviz.tui.terminal.terminal_app import Ready, View
-from dispatchviz.tui.widgets.box_layout import BoxLayout
+from dispatchviz.tui.widgets.list_screen import AROUND, ListScreen
 from dispatchviz.tui.widgets.painted_lines import Bar
 from dispatchviz.tui.widgets.rows_view import RowsView
 from dispatchviz.views.layout.pane_layout import Box
 from dispatchviz.views.text import code_colors
 from dispatchviz.views.text.line_fitting import wrap
 from dispatchviz.views.text.styled_line import Line, line
-
-AROUND = 2
-"""The rows to keep visible before and after the chosen one."""
 
 
 class Pointed(Message):
@@ -103,19 +95,13 @@ class Preview(RowsView, can_focus=False):
         return self._rows[at]
 
 
-class HomeScreen(View):
+class HomeScreen(ListScreen):
     """The screen that shows one state of the home screen."""
 
     def __init__(self, home: Home) -> None:
-        super().__init__()
         self.home, self._label = home, ""
-        self._bars = {name: Bar(name) for name in ("header", "why", "footer")}
         self.list, self.preview = HomeList(home), Preview()
-        self._layout_of_boxes = BoxLayout(self._boxes)
-
-    @property
-    def layout(self) -> Layout:
-        return self._layout_of_boxes
+        super().__init__(self.list, "header", "why", "footer")
 
     def _boxes(self, size: Size) -> dict[str, Box]:
         return home_rows.boxes(size.width, size.height, len(self._label))
@@ -123,23 +109,8 @@ class HomeScreen(View):
     def _widgets(self) -> Iterator[Bar | RowsView]:
         yield from (self._bars["header"], self._bars["why"], self.list, self.preview, self._bars["footer"])
 
-    def compose(self) -> ComposeResult:
-        self.use_theme()
-        self.show(self.home)  # before the first layout, so that the first paint is complete
-        yield from self._widgets()
-
-    def on_mount(self) -> None:
-        self.list.focus()
-        self.call_after_refresh(self._make_prompt)
-
-    async def _make_prompt(self) -> None:
-        """Create the input line, so that keys are handled."""
-        from dispatchviz.tui.widgets.prompt import Prompt  # not needed for the first paint
-
-        prompt = Prompt(self.list)
-        await self.mount(prompt)
-        self.prompt = prompt
-        self.post_message(Ready())
+    async def _complete(self) -> None:
+        await super()._complete()
         self.call_after_refresh(self._color)
 
     def _color(self) -> None:
@@ -148,12 +119,8 @@ class HomeScreen(View):
         self.show(self.home)
         self.post_message(Complete())
 
-    def use_theme(self, theme: Theme | None = None) -> None:
-        """Paint everything in the colors of the application's theme."""
-        self.palette = Palette(self.app.theme_variables, self.app.no_color)
-        for widget in self._widgets():
-            widget.palette = self.palette
-            widget.refresh()
+    def show_again(self) -> None:
+        self.show(replace(self.home))
 
     def show(self, home: Home) -> None:
         """Show another state, at the current size of the terminal."""
@@ -174,11 +141,3 @@ class HomeScreen(View):
             self.preview.show_entry(home.entry)
         if self._label != before:
             self._bars["header"].refresh(layout=True)  # otherwise Textual reuses the arrangement
-
-    def on_resize(self) -> None:
-        self.show(replace(self.home))
-
-    @property
-    def page(self) -> int:
-        """The number of rows of a page."""
-        return self.list.port.page

@@ -9,23 +9,15 @@ from collections.abc import Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from rich.style import Style
-from textual.app import ComposeResult
 from textual.geometry import Size
-from textual.layout import Layout
 from textual.message import Message
-from textual.theme import Theme
 
-from dispatchviz.tui.terminal.palette import Palette
-from dispatchviz.tui.terminal.terminal_app import Ready, View
-from dispatchviz.tui.widgets.box_layout import BoxLayout
+from dispatchviz.tui.widgets.list_screen import AROUND, ListScreen
 from dispatchviz.tui.widgets.painted_lines import Bar
 from dispatchviz.tui.widgets.rows_view import RowsView
 from dispatchviz.views.layout.least_size import is_too_small, too_small
 from dispatchviz.views.layout.pane_layout import Box
 from dispatchviz.views.text.styled_line import Line
-
-AROUND = 2
-"""The rows to keep visible before and after the cursor's row."""
 
 
 class RowsState(Protocol):
@@ -107,22 +99,15 @@ class RowsList(RowsView, Generic[State]):
         self.post_message(Pointed(at))
 
 
-class RowsScreen(View, Generic[State]):
+class RowsScreen(ListScreen, Generic[State]):
     """The screen that shows one state."""
 
     def __init__(self, state: State, texts: Texts[State]) -> None:
-        super().__init__()
-        self.state, self._texts = state, texts
-        self._bars = {name: Bar(name) for name in ("header", "why", "below", "footer")}
         self.list = RowsList(state, texts)
-        self._layout_of_boxes = BoxLayout(self._boxes)
-
-    @property
-    def layout(self) -> Layout:
-        return self._layout_of_boxes
+        super().__init__(self.list, "header", "why", "below", "footer")
+        self.state, self._texts = state, texts
 
     def _boxes(self, size: Size) -> dict[str, Box]:
-        """The boxes of all widgets, by their ids."""
         width, height = size
         if is_too_small(width, height):
             return {"header": Box(0, 0, width, height)}
@@ -139,30 +124,8 @@ class RowsScreen(View, Generic[State]):
     def _widgets(self) -> Iterator[Bar | RowsView]:
         yield from (self._bars["header"], self._bars["why"], self.list, self._bars["below"], self._bars["footer"])
 
-    def compose(self) -> ComposeResult:
-        self.use_theme()
-        self.show(self.state)  # before the first layout, so that the first paint is complete
-        yield from self._widgets()
-
-    def on_mount(self) -> None:
-        self.list.focus()
-        self.call_after_refresh(self._make_prompt)
-
-    async def _make_prompt(self) -> None:
-        """Create the input line, so that keys are handled."""
-        from dispatchviz.tui.widgets.prompt import Prompt  # not needed for the first paint
-
-        prompt = Prompt(self.list)
-        await self.mount(prompt)
-        self.prompt = prompt
-        self.post_message(Ready())
-
-    def use_theme(self, theme: Theme | None = None) -> None:
-        """Paint everything in the colors of the application's theme."""
-        self.palette = Palette(self.app.theme_variables, self.app.no_color)
-        for widget in self._widgets():
-            widget.palette = self.palette
-            widget.refresh()
+    def show_again(self) -> None:
+        self.show(self.state)
 
     def show(self, state: State) -> None:
         """Show another state, at the current size of the terminal."""
@@ -179,11 +142,3 @@ class RowsScreen(View, Generic[State]):
         self._bars["below"].show(texts.below(state, size.width, boxes["below"].height))
         self.list.fit(boxes["pane1"].width, boxes["pane1"].height)
         self.list.show_state(state)
-
-    def on_resize(self) -> None:
-        self.show(self.state)
-
-    @property
-    def page(self) -> int:
-        """The number of rows of a page."""
-        return self.list.port.page

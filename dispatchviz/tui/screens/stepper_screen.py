@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from threading import Thread
 
 from textual import events
 from textual.app import ComposeResult
@@ -16,7 +17,7 @@ from textual.theme import Theme
 
 from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.tui.terminal.palette import Palette
-from dispatchviz.tui.terminal.terminal_app import Ready, View
+from dispatchviz.tui.terminal.terminal_app import View
 from dispatchviz.tui.widgets.box_layout import BoxLayout
 from dispatchviz.tui.widgets.pane_view import PaneView
 from dispatchviz.tui.widgets.rows_view import RowsView
@@ -50,6 +51,8 @@ class StepperScreen(View):
         chosen = choice or PaneChoice(kept=read_layouts())
         self.scene = Scene(cursor, opened_at=cursor.at, choice=chosen, leaving=leaving, lesson=lesson)
         self._widgets, self._complete = StepperWidgets(cursor), False
+        self.loads_ahead: Thread | None = None
+        """The thread that loads the code of keys; None until the first screen is complete."""
         self.panes = self._widgets.panes
         self._box_layout = BoxLayout(lambda size: self.scene.plan(*size).boxes)
 
@@ -71,17 +74,15 @@ class StepperScreen(View):
         self._complete, cursor = True, self._opened()
         self.scene = replace(self.scene, opened_at=cursor.at)
         self.show(cursor, self.scene.note)
-        await self._make_prompt()
-        self.call_after_refresh(self._widgets.color_source)
+        await self.make_prompt(self.panes[STEPS])
+        self.call_after_refresh(self._load)
 
-    async def _make_prompt(self) -> None:
-        """Create the input line, so that keys are handled. If it were created by a key, it would miss the next key."""
-        from dispatchviz.tui.widgets.prompt import Prompt  # not needed for the first paint
+    def _load(self) -> None:
+        """Color the source, then load the code of all keys."""
+        from dispatchviz.tui.loaded_ahead import load_ahead
 
-        prompt = Prompt(self.panes[STEPS])
-        await self.mount(prompt)
-        self.prompt = prompt
-        self.post_message(Ready())
+        self._widgets.color_source()
+        self.loads_ahead = load_ahead()
 
     def use_theme(self, theme: Theme | None = None) -> None:
         """Paint everything in the colors of the application's theme."""

@@ -18,7 +18,12 @@ from textual.strip import Strip
 from dispatchviz.tui.terminal.contrast import muted, readable
 from dispatchviz.views.text.line_fitting import fit
 from dispatchviz.views.text.roles import ROLES
-from dispatchviz.views.text.styled_line import Line
+from dispatchviz.views.text.styled_line import Line, Span
+
+NOTHING = Line()
+
+STRIPS = 2_000
+"""The number of strips to keep: those of some screens."""
 
 
 class Palette:
@@ -41,10 +46,20 @@ class Palette:
         bold = Style(bold=True, dim=False)
         self._styles |= {f"new:{role}": style + bold for role, style in self._styles.items()}
         self._over: dict[Style, Mapping[str, Style]] = {}
+        self._strip = functools.lru_cache(STRIPS)(self._made)
 
-    def strip(self, row: Line, width: int, base: Style) -> Strip:
-        """The row as a strip of exactly that width, over the style ``base``."""
-        return Strip(self.segments(row, width, base), width)
+    def strip(self, row: Line, width: int, base: Style, behind: Line = NOTHING) -> Strip:
+        """The row as a strip of exactly that width, over the style ``base``, with a text ``behind`` it in the style of
+        the panes.
+
+        The same text gets the same strip, for which Textual keeps the filtered and the printed form.
+        """
+        return self._strip(row.spans, width, base, behind.spans)
+
+    def _made(self, row: tuple[Span, ...], width: int, base: Style, behind: tuple[Span, ...]) -> Strip:
+        after = Line(behind)
+        segments = self.segments(Line(row), width, base)
+        return Strip([*segments, *self.segments(after, after.width, self.base)], width + after.width)
 
     def segments(self, row: Line, width: int, base: Style) -> list[Segment]:
         """The row as segments that fill exactly that width, over the style ``base``."""

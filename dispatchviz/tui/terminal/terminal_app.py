@@ -6,6 +6,7 @@ Elsewhere: the actions of keys (``keymap.py``, ``home/home_keymap.py``), the scr
 from __future__ import annotations
 
 import asyncio
+import time
 import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -22,10 +23,15 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.system_commands import SystemCommandsProvider
 from textual.theme import Theme, ThemeProvider
-from textual.widget import AwaitMount
+from textual.widget import AwaitMount, Widget
 from textual.worker import WorkerFailed
 
-from dispatchviz.foundation.garbage_collection import collect_as_usual
+from dispatchviz.foundation.garbage_collection import (
+    collect_as_usual,
+    collect_at_any_time,
+    collect_by_clock,
+    collect_if_due,
+)
 from dispatchviz.tui.terminal import support
 from dispatchviz.tui.terminal.ending import StepperError, ended_by_signals, failure
 from dispatchviz.tui.terminal.kept_theme import read_theme, write_theme
@@ -38,6 +44,18 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 """The type of the application's result."""
+
+
+READABLE, UNCOLORED = Readable(), [Uncolored()]
+"""The filters of all lines. Textual keeps a filtered line with its filter, so they are made once."""
+
+COLLECTS = 0.5
+"""The seconds between two looks whether garbage must be collected. A collection takes as long as there are objects
+since the last one.
+"""
+
+IDLE = 10.0
+"""The seconds without a key or click after which a collection may take longer."""
 
 
 class Ready(Message):
@@ -57,6 +75,17 @@ class View(Screen[None]):
 
     prompt: Prompt | None = None
     """The input line; it exists once keys can be handled."""
+
+    async def make_prompt(self, home: Widget) -> None:
+        """Create the input line, so that keys are handled. If it were created by a key, it would miss the next key.
+        ``home`` gets the focus after a question that was asked while no widget had it.
+        """
+        from dispatchviz.tui.widgets.prompt import Prompt  # not needed for the first paint
+
+        prompt = Prompt(home)
+        await self.mount(prompt)
+        self.prompt = prompt
+        self.post_message(Ready())
 
     def use_theme(self, theme: Theme | None = None) -> None:
         """Paint everything in the colors of the application's theme."""
@@ -94,6 +123,8 @@ class TerminalApp(App[Result]):
         self.failed: StepperError | None = None
         """The error that closed the screen, if it was a bug of ours."""
         self._view, self._entries = view, tuple(keymap)
+        self._touched = time.monotonic()
+        """The time of the last key or click."""
         self._loop_of_keys: asyncio.AbstractEventLoop | None = None
         self._typed_behind: list[events.Key | events.Paste] = []
         """The keys after the one that ended it, as far as they reached it."""
@@ -149,8 +180,12 @@ class TerminalApp(App[Result]):
         self._loop_of_keys = asyncio.get_running_loop()
         self.app_resume_signal.subscribe(self, self._repaint)
         self.theme_changed_signal.subscribe(self, self._view.use_theme)
+        self.set_interval(COLLECTS, lambda: collect_if_due(time.monotonic() - self._touched > IDLE))
         if support.is_there():
             self.set_interval(1, support.end_if_gone)  # otherwise its input would be read forever, at full speed
+
+    def on_unmount(self) -> None:
+        collect_at_any_time()
 
     def use_kept_theme(self) -> None:
         """Use the theme that the reader chose last."""
@@ -204,7 +239,7 @@ class TerminalApp(App[Result]):
             self.failed = failure(error, report, self.what_failed)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        return [Uncolored()] if self.no_color else [*super().get_line_filters(), Readable()]
+        return UNCOLORED if self.no_color else [*super().get_line_filters(), READABLE]
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         yield from palette_commands(self._entries, self.run_key_action)
@@ -214,6 +249,8 @@ class TerminalApp(App[Result]):
         """Pass keys and pastes on the view to ``TypedKeys`` first. Textual gets everything else, and keys that are
         unknown there.
         """
+        if isinstance(event, events.InputEvent):
+            self._touched = time.monotonic()
         if isinstance(event, events.InputEvent) and (self._exit or not self.screen_stack):
             if _is_typed(event):
                 self._typed_behind.append(event)  # no screen is left to receive it
@@ -246,6 +283,7 @@ class TerminalApp(App[Result]):
     async def on_ready(self) -> None:
         """Handle the keys that were typed before the first screen was complete, before all later ones."""
         collect_as_usual()
+        collect_by_clock()
         for event in self._keys.release():
             await self.on_event(event)
 

@@ -22,10 +22,13 @@ from dispatchviz.tui.widgets.viewport import Viewport, title_row
 from dispatchviz.views.keymap import pane_key
 from dispatchviz.views.layout.pane_layout import STEPS
 from dispatchviz.views.text.line_fitting import from_cell
-from dispatchviz.views.text.styled_line import Line
+from dispatchviz.views.text.styled_line import Line, line
 
 WHEEL = 3
 """The number of rows by which one notch of the mouse wheel scrolls."""
+
+NO_BAR = line(" ")
+"""The cell of the scroll bar if all rows are visible."""
 
 
 class Goto(Message):
@@ -121,8 +124,8 @@ class RowsView(PaintedLines, can_focus=True):
         row = Line() if at is None else self.row(at, port.row_width)
         if row.cut or self.number == STEPS:  # wrapped rows need no sideways scrolling
             row = from_cell(row, port.left)
-        text = palette.segments(row, port.row_width, self.row_base(port.top + y - 1))
-        return Strip([*text, *palette.segments(self.bar_cell(y), 1, palette.base)], port.row_width + 1)
+        bar = self.bar_cell(y)
+        return palette.strip(row, port.row_width, self.row_base(port.top + y - 1), bar if bar.spans else NO_BAR)
 
     def on_click(self, event: events.Click) -> None:
         if (at := self.port.row_at(event.y)) is not None:

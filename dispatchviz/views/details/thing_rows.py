@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from rich.cells import cell_len
 
@@ -34,6 +35,7 @@ def _question(trace: Trace, question: Question, column: int) -> Iterator[Line]:
         yield _answer(trace, answer, column)
 
 
+@lru_cache(maxsize=1024)
 def _answer(trace: Trace, answer: Answer, column: int) -> Line:
     at = () if answer.seq is None else ((f"  step {answer.seq:<{len(str(len(trace)))}}", "dim"),)
     blanks = " " * max(column - cell_len(shown(answer.text)), 0)

@@ -66,20 +66,21 @@ def listed_rows(shown: Sequence[Frame], below: Sequence[Frame], width: int, exac
             library = frame.library
             found.append(line((f"in {library}", "dim")))
         row = _frame(frame, roles, sign, True)
-        found += [*_with_file(frame, row, _column(roles), width, exact), *_notes(frame, roles)]
+        found += [*_with_file(row, frame.title, frame.file, frame.seq, _column(roles), width, exact)]
+        found += _notes(frame, roles)
     return found
 
 
-def _with_file(frame: Frame, row: Line, column: int, width: int, exact: bool) -> list[Line]:
+@lru_cache(maxsize=1024)
+def _with_file(row: Line, title: str, file: str, seq: int, column: int, width: int, exact: bool) -> tuple[Line, ...]:
     """Put the file on its own line if its name, or with ``exact`` its folders, would be cut."""
-    if not frame.file:
-        return [replace(row, cut=False, indent=column)]
-    least = frame.file if exact else f"…/{frame.file.rpartition('/')[2]}"
-    if row.width <= width or row.width - len(frame.file) + len(least) <= width:
-        return [row]
-    key = f"{frame.seq} {frame.title} file"
-    below = line(" " * column, (frame.file, PATH), key=key, indent=column, cut=not exact)
-    return [replace(row, spans=row.spans[:-2], cut=not exact, indent=column), below]
+    if not file:
+        return (replace(row, cut=False, indent=column),)
+    least = file if exact else f"…/{file.rpartition('/')[2]}"
+    if row.width <= width or row.width - len(file) + len(least) <= width:
+        return (row,)
+    below = line(" " * column, (file, PATH), key=f"{seq} {title} file", indent=column, cut=not exact)
+    return (replace(row, spans=row.spans[:-2], cut=not exact, indent=column), below)
 
 
 def _column(roles: int) -> int:

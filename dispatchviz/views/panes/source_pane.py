@@ -87,12 +87,13 @@ def _running(view: SourceView) -> list[Line]:
     return [head, *_numbered(code, view.running_first, view.running_line, here)]
 
 
-def _entries(operator: str, elsewhere: bool = False) -> list[Line]:
-    """The rows of an operator's yaml entries: its kernels and its derivative."""
+@lru_cache(maxsize=256)
+def _entries(operator: str, elsewhere: bool = False) -> tuple[Line, ...]:
+    """The rows of an operator's yaml entries: its kernels and its derivative. All steps of the operator show them."""
     if not operator.startswith("aten::"):
-        return []
+        return ()
     release = f" of PyTorch {MINOR}" if elsewhere else ""
-    return [row for entry in entries_of(operator.removeprefix("aten::")) for row in _entry(entry, release)]
+    return tuple(row for entry in entries_of(operator.removeprefix("aten::")) for row in _entry(entry, release))
 
 
 def _entry(entry: Entry, release: str) -> list[Line]:
@@ -115,6 +116,7 @@ def _numbered(code: list[tuple[Span, ...]], first: int, current: int, here: int)
     return [_code(spans, number, width, number == current, number == here) for number, spans in enumerate(code, first)]
 
 
+@lru_cache(maxsize=4096)
 def _code(spans: tuple[Span, ...], number: int, width: int, current: bool, here: bool) -> Line:
     margin = ("▶ " if current else "  ", "focus"), (f"{number:>{width}} ", "" if current else "dim")
     text = tuple((part, f"new:{role}" if current else role) for part, role in spans)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from dispatchviz.core.record.trace_file import Trace
@@ -35,11 +36,25 @@ class _Shown(NamedTuple):
     """The parameter of the call at the step for which it is the argument; empty if it is none."""
 
 
-def rows(trace: Trace, at: int, width: int) -> list[Line]:
+NamedCard = tuple[TensorCard, str]
+"""A tensor's card, and its name as the pane shows it."""
+
+
+def named_card(trace: Trace, tensor: int, at: int) -> NamedCard | None:
+    """Return the card and the name of a tensor, or None if the trace does not have it at that step."""
+    card = tensor_card(trace, tensor, at)
+    return None if card is None else (card, shorter(numbered(trace, tensor, at), LONGEST_NAME))
+
+
+Cards = Callable[[Trace, int, int], NamedCard | None]
+"""A function that finds the card and the name of a tensor at a step, as ``named_card`` does."""
+
+
+def rows(trace: Trace, at: int, width: int, cards: Cards = named_card) -> list[Line]:
     """The rows of each tensor: its state, its keys, and the tensors and Nodes that share or save it."""
     here = tensors_of(trace, at)
     others = [tensor for tensor in variables_of(trace, at) if tensor not in here]
-    shown = [list(_shown(trace, group[:MOST], at)) for group in (here, others)]
+    shown = [list(_shown(trace, group[:MOST], at, cards)) for group in (here, others)]
     if not any(shown):
         return [line(("No tensor at this step, and no variable refers to one.", "dim"))]
     width = max(len(each.name) for group in shown for each in group)
@@ -63,11 +78,11 @@ def result_rows(trace: Trace, at: int, end: int) -> list[Line]:
     return [line(("After this row:", "dim")), *_rows(shown, width), *now]
 
 
-def _shown(trace: Trace, tensors: Sequence[int], at: int) -> Iterator[_Shown]:
+def _shown(trace: Trace, tensors: Sequence[int], at: int, cards: Cards = named_card) -> Iterator[_Shown]:
     parameters = parameters_of(trace, at)
     for tensor in tensors:
-        if card := tensor_card(trace, tensor, at):
-            yield _Shown(card, shorter(numbered(trace, tensor, at), LONGEST_NAME), parameters.get(tensor, ""))
+        if found := cards(trace, tensor, at):
+            yield _Shown(*found, parameters.get(tensor, ""))
 
 
 def _end_of_numbers(trace: Trace, at: int) -> Iterator[Line]:
@@ -83,8 +98,13 @@ def _rows(tensors: Sequence[_Shown], width: int) -> list[Line]:
     return [row for each, keys in zip(tensors, before, strict=False) for row in _row(each, keys, width)]
 
 
-def _row(tensor: _Shown, before: int | None, width: int) -> Iterator[Line]:
-    """Yield the rows of one tensor; ``before`` are the keys of the tensor above."""
+@lru_cache(maxsize=256)
+def _row(tensor: _Shown, before: int | None, width: int) -> tuple[Line, ...]:
+    """The rows of one tensor; ``before`` are the keys of the tensor above. Most tensors are shown at many steps."""
+    return tuple(_rows_of(tensor, before, width))
+
+
+def _rows_of(tensor: _Shown, before: int | None, width: int) -> Iterator[Line]:
     card, alike = tensor.card, tensor.card.key_set == before
     passed = f"  argument {tensor.parameter}" if tensor.parameter not in ("", card.name) else ""
     version = () if card.version is None else ((f"  version {card.version}", "dim"),)

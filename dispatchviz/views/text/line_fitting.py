@@ -6,6 +6,7 @@ Widths are in terminal cells; a wide character takes two.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
@@ -106,16 +107,12 @@ def _words(spans: Iterable[Span], longest: int) -> Iterator[list[Span]]:
 def _pieces(spans: Iterable[Span], longest: int) -> Iterator[Span]:
     """Yield the words of each span with the blanks after them. A word that is too long for any row is cut."""
     for text, role in spans:
-        start = 0
-        while start < len(text):
-            end = start
-            while end < len(text) and text[end] != " ":
-                end += 1
-            while end < len(text) and text[end] == " ":
-                end += 1
-            end = min(end, start + longest)
-            yield text[start:end], role
-            start = end
+        for word in _WORD.findall(text):
+            yield from ((word[start : start + longest], role) for start in range(0, len(word), longest))
+
+
+_WORD = re.compile(r"[^ ]+ *| +")
+"""A word with the blanks after it, or blanks at the beginning."""
 
 
 def paragraphs(rows: Iterable[Line], width: int, most: int) -> list[Line]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import random
 import tracemalloc
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -222,14 +223,19 @@ PLAIN_HEADER = Header(cuda="", program="p.py")
 
 def in_parts(events: list[AnyEvent], per_part: int, carried: int, monkeypatch: pytest.MonkeyPatch) -> Trace:
     """The trace in a file that gets a part of its index after every ``per_part`` events."""
-    monkeypatch.setattr(writers, "EVENTS_PER_PART", per_part)
     monkeypatch.setattr(nesting, "CARRIED", carried)
+    return Trace.decoded(written_in_parts(events, per_part, monkeypatch), "p.dvtrace")
+
+
+def written_in_parts(events: list[AnyEvent], per_part: int, monkeypatch: pytest.MonkeyPatch) -> bytes:
+    """The bytes of this file, written as a recording writes it."""
+    monkeypatch.setattr(writers, "EVENTS_PER_PART", per_part)
     stream = io.BytesIO()
     writer = writers.IndexedWriter(stream, PLAIN_HEADER)
     for begin in range(0, len(events), 7):
         writer.add(events[begin : begin + 7])
     writer.complete(PLAIN_HEADER)
-    return Trace.decoded(stream.getvalue(), "p.dvtrace")
+    return stream.getvalue()
 
 
 def assert_same_columns(found: Columns, expected: Columns) -> None:
@@ -313,8 +319,7 @@ def test_opening_a_long_file_unpacks_only_parts_of_its_columns(tmp_path: Path, m
 
 
 def test_a_file_that_was_cut_off_between_parts_opens(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writers, "EVENTS_PER_PART", 50)
-    raw = Trace(PLAIN_HEADER, list(trace)).encoded(".dvtrace")
+    raw = written_in_parts(list(trace), 50, monkeypatch)
     cut_off = Trace.decoded(raw[: raw.rindex(b"INDX")], "p.dvtrace")
     assert "cut off" in cut_off.notice
     assert list(cut_off) == list(trace)
@@ -322,10 +327,35 @@ def test_a_file_that_was_cut_off_between_parts_opens(trace: Trace, monkeypatch: 
 
 
 def test_a_file_with_a_damaged_part_of_its_index_opens_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writers, "EVENTS_PER_PART", 4096)
     events = interleaved(9000)
-    raw = bytearray(Trace(PLAIN_HEADER, events).encoded(".dvtrace"))
+    raw = bytearray(written_in_parts(events, 4096, monkeypatch))
     raw[raw.index(b"PART") + 2000] ^= 1
     damaged = Trace.decoded(bytes(raw), "p.dvtrace")
     assert list(damaged) == events
     assert damaged.notice
+
+
+def test_saving_makes_the_columns_of_a_trace_only_once(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, extend = list[int](), ColumnBuilder.extend
+
+    def counted(builder: ColumnBuilder, events: Sequence[AnyEvent]) -> None:
+        read.append(len(events))
+        extend(builder, events)
+
+    monkeypatch.setattr(ColumnBuilder, "extend", counted)
+    value = Trace(PLAIN_HEADER, list(trace))
+    files = {value.encoded(".dvtrace") for _ in range(3)}
+    assert read == [len(trace)]
+    assert_same_columns(Trace.decoded(files.pop(), "p.dvtrace").columns, value.columns)
+    assert not files
+
+
+def test_a_long_trace_is_saved_in_parts_unless_its_columns_are_known(
+    trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writers, "EVENTS_PER_PART", 50)
+    value = Trace(PLAIN_HEADER, list(trace))
+    first = value.encoded(".dvtrace")
+    assert b"PART" in first
+    assert_same_columns(Trace.decoded(first, "p.dvtrace").columns, value.columns)
+    assert b"PART" not in value.encoded(".dvtrace")

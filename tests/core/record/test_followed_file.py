@@ -7,14 +7,20 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core.record.trace_file import Trace, TraceError
+from dispatchviz.core.record.trace_file import Trace, TraceError, followed_file
+from dispatchviz.core.record.trace_file.column_builder import columns_of
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
+from dispatchviz.core.record.trace_file.nesting import Nesting
+from dispatchviz.core.record.trace_file.writers import IndexedWriter
 from dispatchviz.core.record.unfinished_files import is_being_written, unfinished_files, unfinished_name
+
+from .test_columns import assert_same_columns
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +71,33 @@ def test_each_read_has_the_first_events_and_the_last_has_all(pieces: int, whole:
     assert looked[-1].header == expected.header
     assert file is not None
     assert file.look() is None
+
+
+def test_a_look_makes_the_columns_of_new_events_only(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    per_part, pieces = 300, 25
+    made, with_events = list[int](), Nesting.with_events
+
+    def counted(nesting: Nesting, first: int, parents: Any, *marks: Any) -> Any:
+        made.append(len(parents))
+        return with_events(nesting, first, parents, *marks)
+
+    events, part = list(Trace.load(whole)), tmp_path / unfinished_name("t", ".dvtrace", os.getpid())
+    monkeypatch.setattr(followed_file, "EVENTS_PER_PART", per_part)
+    monkeypatch.setattr(Nesting, "with_events", counted)
+    with part.open("wb") as stream:
+        writer = IndexedWriter(stream, Trace.load(whole).header)
+        file, looks = FollowedFile(part), list[Trace]()
+        for begin in range(0, len(events), size := len(events) // pieces):
+            writer.add(events[begin : begin + size])
+            stream.flush()
+            looks += [trace] if (trace := file.look()) is not None else []
+    assert len(events) > 2000
+    assert len(looks) > pieces - 2
+    assert sum(made) <= len(events) + len(looks) * (per_part + size)
+    for trace in looks:
+        assert_same_columns(trace.columns, columns_of(events[: len(trace)]))
 
 
 def test_file_of_a_killed_process_is_reported_once_as_cut_off(whole: Path, tmp_path: Path, ended: int) -> None:

@@ -10,6 +10,7 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.outputs.page.player_page import player_page
+from dispatchviz.views.layout.pane_layout import GRAPH
 from tests.outputs.page.browser import Page
 from tests.outputs.page.opened import IN_BROWSER, at, go, opened
 from tests.steps import last_step, step
@@ -24,6 +25,15 @@ def test_nothing_is_wider_than_the_window(page: Page, folder: Path, forum: Trace
     for number in range(0, len(forum), 25):
         go(page, number)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, number
+
+
+def test_backward_graph_has_more_room_than_other_panes(page: Page, folder: Path, forum: Trace) -> None:
+    page.size(1280, 720)
+    opened(page, folder, forum, "forum")
+    go(page, step(forum, ev.NodeCreated))
+    heights = "[...document.querySelectorAll('#panes .pane')].map((each) => [each.dataset.pane, each.offsetHeight])"
+    found = {int(pane): height for pane, height in page.evaluate(heights)}
+    assert found[GRAPH] > 1.3 * min(found.values())
 
 
 def test_row_that_does_not_fit_ends_in_dots_and_has_a_title(page: Page, folder: Path, forum: Trace) -> None:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Hashable
 
 import pytest
 
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.outputs.page.pane_tracks import CHANGED_BY, COSTLY, WIDTH, changes_of
+from dispatchviz.explain.things.step_things import things_of
+from dispatchviz.explain.things.uses import uses
+from dispatchviz.explain.trace_index.step_tensors import tensors_of, variables_of
+from dispatchviz.outputs.page.pane_tracks import CHANGED_BY, COSTLY, ON, WIDTH, changes_of
+from dispatchviz.outputs.page.step_texts import Things, answers
+from dispatchviz.outputs.page.tensor_cards import kept_card
 from dispatchviz.running.program import run
 from dispatchviz.running.program_source import Code
 from dispatchviz.views.layout.pane_layout import OUTPUT
 from dispatchviz.views.panes.empty_titles import nothing
 from dispatchviz.views.panes.pane_list import PANES, rows_of
+from dispatchviz.views.panes.tensors_pane import named_card
 from dispatchviz.views.text.styled_line import Line
 from tests.tui.programs import example
 
@@ -29,6 +36,53 @@ def test_a_pane_is_the_same_until_a_step_that_can_change_it(name: str, pane: int
     changes = changes_of(pane, trace)
     assert len(changes) < len(trace)
     assert_same_between(trace, pane, changes)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("pane", ON, ids=lambda pane: PANES[pane][0])
+def test_rows_that_are_used_again_are_those_that_are_made_anew(name: str, pane: int) -> None:
+    trace, known = example(name), dict[Hashable, list[Line]]()
+    for at in range(len(trace)):
+        if nothing(pane, trace, at) is None:
+            on, made = ON[pane](trace, at)
+            anew = list(made())
+            assert known.setdefault(on, anew) == anew, at
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_cards_and_answers_that_are_used_again_are_those_that_are_made_anew(name: str) -> None:
+    assert_same_as_anew(example(name))
+
+
+def test_cards_and_answers_of_a_training_loop_are_those_that_are_made_anew() -> None:
+    assert_same_as_anew(run(Code(LOOP), output=io.StringIO()).trace)
+
+
+LOOP = """\
+import torch
+model = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+x = torch.ones(2, 3)
+for step in range(3):
+    optimizer.zero_grad()
+    loss = (model(x) * x[:, :1].t()).sum()
+    loss.backward()
+    optimizer.step()
+    model.weight.data = model.weight.data.clone()
+    with torch.no_grad():
+        x.add_(1)
+"""
+
+
+def assert_same_as_anew(trace: Trace) -> None:
+    """Assert that all cards and answers that a page uses again are those that are made anew at each step."""
+    uses(trace).finish()
+    things = Things()
+    for at in range(len(trace)):
+        for tensor in (*tensors_of(trace, at), *variables_of(trace, at)):
+            assert kept_card(trace, tensor, at) == named_card(trace, tensor, at), at
+        anew = [row for thing in things_of(trace, at) for row in answers(trace, thing, at)]
+        assert things.rows(trace, at) == anew, at
 
 
 def test_old_output_leaves_the_pane_at_the_steps_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,6 +154,11 @@ class Node:
         self.next_edges = edges
         self._update_topological_nr(edges)
 
+    def set_collected_edges(self, edges: list[Edge], topological_nr: int, arguments: Sequence[Tensor | None]) -> None:
+        """Set the edges of a new Node, and its topological number, which follows from them."""
+        self.next_edges = edges
+        self._topological_nr = topological_nr
+
     def set_next_edge(self, index: int, edge: Edge) -> None:
         """Replace one edge."""
         self._update_topological_nr((edge,))
@@ -422,9 +427,19 @@ def _recorded_set_next_edges(self: Node, edges: list[Edge], arguments: Sequence[
     self.next_edges = edges
     self._update_topological_nr(edges)
     rec = recorder.active
+    if rec is not None:
+        rec.edges_collected(self, edges, arguments)
+
+
+def _recorded_set_collected_edges(
+    self: Node, edges: list[Edge], topological_nr: int, arguments: Sequence[Tensor | None]
+) -> None:
+    self.next_edges = edges
+    self._topological_nr = topological_nr
+    rec = recorder.active
     if rec is None:
         return
-    if len(arguments) == 2 and len(edges) == 2:  # most Nodes, in half the time
+    if len(arguments) == 2:  # most Nodes, in half the time
         (a, b), (left, right) = arguments, edges
         to, other = left.function, right.function
         if a is not None and b is not None and to is not None and other is not None:
@@ -458,6 +473,9 @@ process_modes.hot_function(
 )
 process_modes.hot_function(
     Node, "set_next_edges", {NO_MODE: Node.set_next_edges, Mode.RECORDING: _recorded_set_next_edges}
+)
+process_modes.hot_function(
+    Node, "set_collected_edges", {NO_MODE: Node.set_collected_edges, Mode.RECORDING: _recorded_set_collected_edges}
 )
 
 

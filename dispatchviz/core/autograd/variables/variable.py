@@ -26,6 +26,7 @@ from dispatchviz.core.keys.key_set import autograd_dispatch_keyset_with_ADInplac
 from dispatchviz.core.keys.keys import KEY_BITS, DispatchKey
 from dispatchviz.core.python_side import torch_dispatch
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.process_modes import process_modes
 from dispatchviz.core.tensor.tensor import Size, Tensor, VersionCounter, ViewMeta
 from dispatchviz.core.thread.guards import AutoGradMode
 from dispatchviz.core.thread.thread_state import thread
@@ -121,29 +122,36 @@ _making_accumulators = threading.RLock()
 
 
 def _new_accumulator(leaf: Tensor) -> Node:
+    """Return a new AccumulateGrad of a leaf that has none, or the one that another thread has just made."""
+    if not process_modes.several_threads:
+        return _made_accumulator(leaf)
     with _making_accumulators:  # two threads must not create one each, since two Nodes would not keep their sums apart
-        reference = leaf._accumulator
-        accumulator = reference() if reference is not None else None
-        if accumulator is None:
-            accumulator = _accumulate_grad()(leaf)
-            leaf._accumulator = weakref.ref(accumulator)
-            if recorder.active is not None:
-                recorder.active.accumulator_made(accumulator, leaf)
+        return try_get_grad_accumulator(leaf) or _made_accumulator(leaf)
+
+
+def _made_accumulator(leaf: Tensor) -> Node:
+    accumulator = _accumulate_grad()(leaf)
+    leaf._accumulator = weakref.ref(accumulator)
+    if recorder.active is not None:
+        recorder.active.accumulator_made(accumulator, leaf)
     return accumulator
 
 
 # -- building the graph -----------------------------------------------------------------------------------------------
 
 
-def compute_requires_grad(*tensors: Tensor | None) -> bool:
-    """Return whether an operation on these tensors must be recorded: grad mode is on and one of them requires grad."""
+def compute_requires_grad(tensor: Tensor | None = None, other: Tensor | None = None, *more: Tensor | None) -> bool:
+    """Return whether an operation on these tensors must be recorded: grad mode is on and one of them requires grad.
+
+    The first two are parameters of their own, since a tuple for them would cost as much as the question.
+    """
     if thread.state.grad_mode:
-        for tensor in tensors:
-            if tensor is not None and (
-                tensor._requires_grad
-                or tensor._grad_fn is not None
-                or (tensor._view is not None and requires_grad(tensor._view.base))
-            ):
+        if (tensor is not None and (tensor._requires_grad or tensor._grad_fn is not None)) or (
+            other is not None and (other._requires_grad or other._grad_fn is not None)
+        ):
+            return True
+        for each in (tensor, other, *more):
+            if each is not None and requires_grad(each):
                 return True
     if recorder.active is not None:
         why: NoNodeReason = "no input requires grad" if thread.state.grad_mode else "grad mode is off"
@@ -152,21 +160,32 @@ def compute_requires_grad(*tensors: Tensor | None) -> bool:
 
 
 def collect_next_edges(node: Node, *tensors: Tensor | None) -> None:
-    """Give a new Node one edge per forward argument, in order; an argument without gradient gets an empty edge."""
-    edges = []
+    """Give a new Node one edge per forward argument, in order; an argument without gradient gets an empty edge.
+
+    The same loop finds the Node's topological number, as ``update_topological_nr`` would.
+    """
+    edges, number = [], 0
     for tensor in tensors:
         if tensor is None:
             edges.append(EMPTY_EDGE)
-        elif tensor._view is not None:
-            edges.append(gradient_edge(tensor))
-        elif tensor._grad_fn is not None:
-            edges.append(Edge(tensor._grad_fn, tensor._output_nr))  # most edges, without a call
+            continue
+        if tensor._view is not None:
+            edge = gradient_edge(tensor)
+            target = edge.function
+        elif (target := tensor._grad_fn) is not None:
+            edge = Edge(target, tensor._output_nr)
         elif tensor._requires_grad:
             reference = tensor._accumulator
-            edges.append(Edge((reference and reference()) or _new_accumulator(tensor), 0))
+            target = (reference and reference()) or _new_accumulator(tensor)
+            edge = Edge(target, 0)
         else:
-            edges.append(EMPTY_EDGE)
-    node.set_next_edges(edges, tensors)
+            edge = EMPTY_EDGE
+        edges.append(edge)
+        if target is not None:
+            target._has_parent = True
+            if number <= target._topological_nr:
+                number = target._topological_nr + 1
+    node.set_collected_edges(edges, number, tensors)
 
 
 def set_history(tensor: Tensor | None, node: Node) -> None:

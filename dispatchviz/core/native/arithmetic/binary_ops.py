@@ -19,6 +19,7 @@ from dispatchviz.core.call.structured import Structured
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.arithmetic.fma import multiply_add
+from dispatchviz.core.native.iterator.alike import AlikeLoop
 from dispatchviz.core.native.iterator.cpu_loops import compute_vectorized
 from dispatchviz.core.native.iterator.scalar import Scalar, element
 from dispatchviz.core.native.iterator.scalar import wrapped_scalar_tensor as wrapped_scalar_tensor
@@ -73,6 +74,11 @@ def sub_out(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> None:
         binary_loop(numpy.subtract, out, self, other)
     else:
         _add_scaled(self, other, -alpha, out)
+
+
+add_alike = AlikeLoop("add_Tensor", "ufunc_add_CPU", ufunc_add, numpy.add)
+sub_alike = AlikeLoop("sub_Tensor", "sub_out", sub_out, numpy.subtract)
+"""The loops of ``add`` and ``sub`` with ``alpha=1`` of two operands that are alike."""
 
 
 def _add_scaled(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> None:
@@ -173,6 +179,10 @@ def div_out(self: Tensor, other: Tensor, out: Tensor) -> None:
     """self / other"""
     if other._size or self._dtype not in REDUCED or not _times_number(numpy.true_divide, self, other, out):
         loop(numpy.true_divide, out, float_type(result_type(self, other)), self, other)
+
+
+mul_alike = AlikeLoop("mul_Tensor", "mul_out", mul_out, numpy.multiply)
+"""The loop of ``mul`` of two operands that are alike."""
 
 
 def _times_number(function: Any, self: Tensor, other: Tensor, out: Tensor) -> bool:

@@ -179,7 +179,9 @@ def _wrong_shape(output: Tensor, size: Size) -> RuntimeError:
 
 
 def elementwise_binary(op: Structured, a: Tensor, b: Tensor) -> None:
-    """``elementwise`` of two operands, with a fast path for two contiguous tensors that are alike."""
+    """``elementwise`` of two operands, with fast paths for two contiguous tensors that are alike, and for a new result
+    on the CPU without casts.
+    """
     size, stride, dtype, device = a._size, a._stride, a._dtype, a._device
     if (
         b._dtype is dtype
@@ -189,6 +191,15 @@ def elementwise_binary(op: Structured, a: Tensor, b: Tensor) -> None:
         and size
         and (op.variant == "functional" or (op.output is a and a._storage is not b._storage))
     ):
+        op.set_output_raw_strided(size, stride, dtype, device)
+    elif (
+        b._dtype is dtype
+        and b._device is device
+        and op.variant == "functional"
+        and device.type == "cpu"
+        and not (a._wrapped_number and b._wrapped_number)
+    ):
+        size, stride = result_geometry(((size, stride), (b._size, b._stride)))
         op.set_output_raw_strided(size, stride, dtype, device)
     else:
         elementwise(op, a, b)

@@ -104,7 +104,10 @@ class CallBuilder(PythonBuilder):
         generator: int,
     ) -> None:
         """Append five events, or four if no key fell through."""
-        seq, append = self._next(), self.events.append
+        if self.moved:  # ``_next``, without a call
+            self.line_event()
+        events = self.events
+        append, seq = events.append, len(events)
         call = text.calls[ks, (united | included) & (_BACKENDS | ~excluded)]
         append(Dispatched(seq, self.open, how, text.operator, ks, call.key))
         if sets == text.last_sets:
@@ -112,27 +115,29 @@ class CallBuilder(PythonBuilder):
         else:
             text.last_sets = sets
         append(KeySetComputed(seq + 1, seq, sets, included, excluded, call.mask, ks, generator))
-        if call.skipped is not None:
+        if call.skipped is None:
+            self._picked(text, ks, seq, seq + 2)
+        else:
             append(FallthroughSkipped(seq + 2, seq, call.skipped))
-        self._picked(text, ks, seq)
+            self._picked(text, ks, seq, seq + 3)
 
-    def _picked(self, text: CellText, ks: int, call: int) -> None:
-        """Append the entry that was picked, and the first line of its kernel."""
-        seq, append, t = len(self.events), self.events.append, text
+    def _picked(self, t: CellText, ks: int, call: int, seq: int) -> None:
+        """Append the entry that was picked, as event ``seq``, and the first line of its kernel."""
+        append, entered = self.events.append, seq + 1
         append(
             KernelSelected(
                 seq, call, t.operator, t.key, t.index, t.kernel, t.reason, t.source, t.registered, t.candidates
             )
         )
-        self.open = seq = seq + 1
-        append(KernelEntered(seq, call, t.entered, t.pytorch_file, ks, t.file, t.line, t.end_line))
+        append(KernelEntered(entered, call, t.entered, t.pytorch_file, ks, t.file, t.line, t.end_line))
+        self.open = entered
 
     @reads_note
     def redispatched(self, how: ev.CallKind, cell: Cell, ks: int) -> None:
         """Append a redispatch, which uses the key set that was passed."""
         text, seq = self._cells[cell], self._next()
         self.events.append(Dispatched(seq, self.open, how, text.operator, ks, key_name(ks)))
-        self._picked(text, ks, seq)
+        self._picked(text, ks, seq, seq + 1)
 
     @reads_note
     def redispatched_typed(self, cell: Cell, ks: int) -> None:
@@ -144,8 +149,13 @@ class CallBuilder(PythonBuilder):
         self, cell: Cell, ks: int, guard: str, included: int, old_excluded: int, excluded: int
     ) -> None:
         """Append a guard, and within it the usual redispatch."""
-        self.guard_entered(guard, included, included, old_excluded, excluded)
-        self.redispatched("redispatch", cell, ks)
+        if self.moved:
+            self.line_event()
+        events, text, excluded = self.events, self._cells[cell], self._sets.setdefault(excluded, excluded)
+        append, seq = events.append, len(events)
+        append(GuardEntered(seq, self.open, guard, included, included, old_excluded, excluded))
+        append(Dispatched(seq + 1, seq, "redispatch", text.operator, ks, key_name(ks)))
+        self._picked(text, ks, seq + 1, seq + 2)
 
     @reads_note
     def returned(self, tensors: tuple[int, ...]) -> None:
@@ -157,14 +167,20 @@ class CallBuilder(PythonBuilder):
     @reads_note
     def returned_one(self, tensor: int) -> None:
         """Append the return of one tensor."""
-        self.events.append(KernelReturned(self._next(), self.open, self._alone[tensor]))
+        if self.moved:
+            self.line_event()
+        events = self.events
+        events.append(KernelReturned(len(events), self.open, self._alone[tensor]))
         self._call_over()
 
     @reads_note
     def returned_from_within(self, tensor: int, guard: str, included: int, excluded: int) -> None:
         """Append the return of one tensor and the end of the guard."""
         self.returned_one(tensor)
-        self.guard_left(guard, included, excluded)
+        events, around = self.events, self.open
+        events.append(GuardLeft(len(events), around, guard, included, excluded))
+        if around is not None:
+            self.open = events[around].parent
 
     @reads_note
     def failed(self) -> None:
@@ -266,6 +282,47 @@ class CallBuilder(PythonBuilder):
     def output_passed(self, number: int, shape: Size, dtype: DType, variant: ev.StructuredVariant) -> None:
         """Append the given tensor to which a structured kernel's output will be written."""
         self.output_allocated(variant, number, False, shape, dtype, "set_output_raw_strided", None)
+
+    @reads_note
+    def alike_computed(
+        self,
+        family: str,
+        kernel: str,
+        impl: Callable[..., Any],
+        number: int,
+        shape: Size,
+        stride: Size,
+        dtype: DType,
+        device: Device,
+        ks: int,
+        storage: int,
+    ) -> None:
+        """Append a structured kernel of operands that are alike: meta function, new output, impl function."""
+        seq, append, call = self._next(), self.events.append, self.open
+        tensor, place, name = self.tensors[number], device_text(device), dtype_text(dtype)
+        append(MetaEntered(seq, call, meta_text(family)))
+        append(
+            TensorCreated(
+                seq + 1, seq, tensor, "new", shape, stride, name, place, ks, self.storages[storage], False, False, ""
+            )
+        )
+        method: ev.SetOutputMethod = "set_output_raw_strided"
+        append(OutputAllocated(seq + 2, seq, "functional", tensor, False, method, None, shape, name))
+        file, line, end_line = self._sources[impl]
+        append(ImplEntered(seq + 3, call, impl_text(kernel), self._alone[number], file, line, end_line))
+
+    @reads_note
+    def alike_in_place(
+        self, family: str, kernel: str, impl: Callable[..., Any], number: int, shape: Size, dtype: DType
+    ) -> None:
+        """Append a structured kernel of operands that are alike, which writes to the first."""
+        seq, append, call = self._next(), self.events.append, self.open
+        append(MetaEntered(seq, call, meta_text(family)))
+        output = self.tensors[number]
+        method: ev.SetOutputMethod = "set_output_raw_strided"
+        append(OutputAllocated(seq + 1, seq, "in-place", output, False, method, None, shape, dtype_text(dtype)))
+        file, line, end_line = self._sources[impl]
+        append(ImplEntered(seq + 2, call, impl_text(kernel), self._alone[number], file, line, end_line))
 
     # -- tensors ------------------------------------------------------------------------------------------------------
 

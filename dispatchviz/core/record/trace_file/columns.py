@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from heapq import merge
+from itertools import chain
 from typing import Any
 
 from msgspec import Struct
@@ -30,6 +30,8 @@ ARRAYS = {
 """The columns that have an entry for each event, and the types of their entries."""
 LINES = {"places": "i", "callers": "i"}
 """The columns that have an entry for each SourceLine, and the types of their entries."""
+NAMES = ("kind_names", "operator_names", "key_names", "name_texts", "line_places")
+"""The fields that are not columns."""
 CHANGES = ("steps", "ends", "siblings")
 """Columns about events of earlier parts: ``changed_steps`` and so on."""
 
@@ -158,7 +160,7 @@ class Columns:
         found = self._steps_of.get(kinds)
         if found is None:
             groups = [self.of_kind[code] for code in map(self.code, kinds) if code in self.of_kind]
-            found = self._steps_of[kinds] = groups[0] if len(groups) == 1 else tuple(merge(*groups))
+            found = self._steps_of[kinds] = groups[0] if len(groups) == 1 else sorted(chain(*groups))
         return found
 
     @cached_property

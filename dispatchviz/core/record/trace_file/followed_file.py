@@ -13,6 +13,11 @@ from dispatchviz.core.record.trace_file.trace import Trace
 from dispatchviz.core.record.trace_file.unindexed_file import BlockReading
 from dispatchviz.core.record.unfinished_files import is_being_written
 
+EVENTS_PER_PART = 1 << 14
+"""The number of events whose columns are kept together. Each look makes the columns of at most that many earlier
+events again.
+"""
+
 
 class FollowedFile:
     """A file that grows. Each look returns a trace, which is a value with everything that the file had at that time."""
@@ -23,7 +28,7 @@ class FollowedFile:
             self._source = FileSource(os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)))
         except OSError as error:
             raise TraceError(f"cannot read {path}: {error.strerror}") from None
-        self._reading, self._path = BlockReading(self._source, path), path
+        self._reading, self._path = BlockReading(self._source, path, EVENTS_PER_PART), path
         self.over = False
         """True if the recording, or the process that writes it, has ended."""
 

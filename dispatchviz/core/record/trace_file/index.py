@@ -23,6 +23,7 @@ from dispatchviz.core.record.trace_file.columns import (
     CHANGES,
     GROUPS,
     LINES,
+    NAMES,
     NONE,
     PARTS_OF_GROUPS,
     Columns,
@@ -191,7 +192,7 @@ class Part:
     first: int
     events: int
     keys: int
-    arrays: Arrays
+    arrays: Arrays | MadeArrays
 
     @cached_property
     def groups(self) -> Mapping[str, Groups]:
@@ -293,10 +294,27 @@ class Arrays(Mapping[str, Sequence[int]]):
             return array(each.typecode, [0]) * each.count
 
 
-class StoredGroups(Groups):
-    """Groups in a file. Their arrays are unpacked on first access."""
+class MadeArrays(dict[str, Sequence[int]]):
+    """The arrays of a part in memory, by name."""
 
-    def __init__(self, arrays: Arrays, name: str) -> None:
+    def count(self, name: str) -> int:
+        """Return the number of entries of an array; 0 if there is none."""
+        return len(self.get(name, ()))
+
+    def check(self) -> None:
+        """Do nothing: these arrays were never packed."""
+
+
+def made_part(first: int, columns: Columns, changes: Changes) -> Part:
+    """The part of an index that a file does not have yet: the columns of the events from ``first`` on."""
+    arrays = MadeArrays((name, values) for name, _, values in _named(columns, Blocks(), changes))
+    return Part(first, len(columns.kinds), len(columns.key_names), arrays)
+
+
+class StoredGroups(Groups):
+    """Groups of a part. Those in a file are unpacked on first access."""
+
+    def __init__(self, arrays: Arrays | MadeArrays, name: str) -> None:
         self._arrays, self._name = arrays, name
 
     def __getattr__(self, part: str) -> Sequence[int]:
@@ -307,13 +325,7 @@ class StoredGroups(Groups):
 
 
 def _index(directory: _Directory, parts: Sequence[Part]) -> Index:
-    names: dict[str, Any] = {
-        "kind_names": directory.kind_names,
-        "operator_names": directory.operator_names,
-        "key_names": directory.key_names,
-        "name_texts": directory.name_texts,
-        "line_places": directory.line_places,
-    }
+    names: dict[str, Any] = {name: getattr(directory, name) for name in NAMES}
     blocks = Blocks(*(_joined_blocks(name, parts) for name in _BLOCKS))
     _check_blocks(blocks, directory.events)
     if not all(0 <= code < len(directory.kind_names) for part in parts for code in part.groups["of_kind"]):

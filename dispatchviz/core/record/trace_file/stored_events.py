@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import NamedTuple, Protocol, overload
+from typing import Generic, NamedTuple, Protocol, TypeVar, overload
 
 from dispatchviz.core.record.events import AnyEvent, Unknown
 from dispatchviz.core.record.trace_file.columns import NONE, Columns
@@ -123,15 +123,39 @@ class Blocks:
         return self.firsts, self.offsets, self.lengths, self.checksums, self.starts, self.sizes
 
 
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class _Recent(Generic[K, V]):
+    """The values of the keys that were used last."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.known: dict[K, V] = {}
+        """The values, the one used last at the end."""
+
+    def get(self, key: K, find: Callable[[K], V]) -> V:
+        """Return the value of a key, which ``find`` finds if it is not known."""
+        known = self.known
+        value = known.pop(key, None)
+        if value is None:
+            value = find(key)
+        if len(known) >= self._most:
+            del known[next(iter(known))]
+        known[key] = value
+        return value
+
+
 class StoredEvents(Sequence[AnyEvent]):
     """All events of a file. A damaged event is an ``Unknown`` of the kind that the file's index has."""
 
     def __init__(self, source: Source, blocks: Blocks, columns: Columns) -> None:
         self._source, self._blocks, self.columns = source, blocks, columns
-        self._decoded: dict[int, list[AnyEvent]] = {}
-        """Recently decoded blocks, the last one last."""
-        self._unpacked: dict[int, bytes] = {}
-        """Recently unpacked packs by their offsets, the last one last; empty if they are damaged."""
+        self._decoded = _Recent[int, list[AnyEvent]](KEPT)
+        """The events of blocks."""
+        self._unpacked = _Recent[Pack, bytes](KEPT_PACKS)
+        """The unpacked packs; empty if they are damaged."""
 
     def __len__(self) -> int:
         return len(self.columns.kinds)
@@ -151,11 +175,11 @@ class StoredEvents(Sequence[AnyEvent]):
         if not 0 <= seq < len(self):
             raise IndexError(f"there is no step {at} among {len(self)}")
         block = bisect_right(self._blocks.firsts, seq) - 1
-        return self._block(block)[seq - self._blocks.firsts[block]]
+        return self._decoded.get(block, self._decode)[seq - self._blocks.firsts[block]]
 
     def __iter__(self) -> Iterator[AnyEvent]:
         for block in range(len(self._blocks.firsts)):
-            yield from self._decoded.get(block) or self._decode(block)
+            yield from self._decoded.known.get(block) or self._decode(block)
 
     def some(self, steps: Iterable[int]) -> Iterator[AnyEvent]:
         """Yield the events of some steps. Only their lines are decoded, which is worthwhile if they are few in each
@@ -165,8 +189,8 @@ class StoredEvents(Sequence[AnyEvent]):
             yield from self._some_of(block, list(wanted))
 
     def _some_of(self, block: int, steps: list[int]) -> Sequence[AnyEvent]:
-        found = None if block in self._decoded else self._decode_some(block, steps)
-        return found or [self._block(block)[seq - self._blocks.firsts[block]] for seq in steps]
+        found = None if block in self._decoded.known else self._decode_some(block, steps)
+        return found or [self._decoded.get(block, self._decode)[seq - self._blocks.firsts[block]] for seq in steps]
 
     def _decode_some(self, block: int, steps: list[int]) -> list[AnyEvent] | None:
         """Return some events of a block; None if the whole block must be decoded."""
@@ -194,15 +218,6 @@ class StoredEvents(Sequence[AnyEvent]):
         """Return the first step that cannot be read; None if all can. It reads the whole file."""
         return next((self._blocks.firsts[at] for at in range(len(self._blocks.firsts)) if not self._read(at)[1]), None)
 
-    def _block(self, block: int) -> list[AnyEvent]:
-        events = self._decoded.pop(block, None)
-        if events is None:
-            events = self._decode(block)
-            if len(self._decoded) >= KEPT:
-                del self._decoded[next(iter(self._decoded))]
-        self._decoded[block] = events
-        return events
-
     def _decode(self, block: int) -> list[AnyEvent]:
         first, end = self._blocks.firsts[block], self._end(block)
         raw, sound = self._read(block)
@@ -216,28 +231,19 @@ class StoredEvents(Sequence[AnyEvent]):
         """Return the lines of a block, and whether they are as they were written."""
         blocks = self._blocks
         start, size = blocks.starts[block], blocks.sizes[block]
+        pack = Pack(blocks.offsets[block], blocks.lengths[block], blocks.checksums[block])
         if not size:
-            return self._stored(block)
-        lines = self._pack(block)[start : start + size]
+            return self._stored(pack)
+        lines = self._unpacked.get(pack, self._unpack)[start : start + size]
         return lines, len(lines) == size
 
-    def _stored(self, block: int) -> tuple[bytes, bool]:
-        """Return the bytes of the file that contain a block, and whether they are as they were written."""
-        raw = self._source.read_at(self._blocks.offsets[block], self._blocks.lengths[block])
-        return raw, zlib.crc32(raw) == self._blocks.checksums[block]
+    def _stored(self, pack: Pack) -> tuple[bytes, bool]:
+        """Return the bytes at a place of the file, and whether they are as they were written."""
+        raw = self._source.read_at(pack.offset, pack.length)
+        return raw, zlib.crc32(raw) == pack.checksum
 
-    def _pack(self, block: int) -> bytes:
-        offset = self._blocks.offsets[block]
-        lines = self._unpacked.pop(offset, None)
-        if lines is None:
-            lines = self._unpack(block)
-            if len(self._unpacked) >= KEPT_PACKS:
-                del self._unpacked[next(iter(self._unpacked))]
-        self._unpacked[offset] = lines
-        return lines
-
-    def _unpack(self, block: int) -> bytes:
-        raw, sound = self._stored(block)
+    def _unpack(self, pack: Pack) -> bytes:
+        raw, sound = self._stored(pack)
         try:
             return unpacked(raw, LONGEST) if sound else b""
         except ValueError:

@@ -20,8 +20,10 @@ from dispatchviz.core.record.trace_file.blocks import (
     Found,
     scan,
 )
+from dispatchviz.core.record.trace_file.columns import NAMES, Columns
 from dispatchviz.core.record.trace_file.event_lines import KINDS, LONGEST, LineError, decode_header, decode_lines
 from dispatchviz.core.record.trace_file.header import FORMAT, Header, TraceError
+from dispatchviz.core.record.trace_file.index import Part, made_part
 from dispatchviz.core.record.trace_file.packing import unpacked
 from dispatchviz.core.record.trace_file.stored_events import EVENTS_PER_BLOCK, Blocks, Pack, Source, StoredEvents
 from dispatchviz.core.record.unfinished_files import is_being_written
@@ -31,10 +33,15 @@ Opened = tuple[Header, StoredEvents, str]
 
 
 class Reading:
-    """The events of a file without an index, as far as they have been read."""
+    """The events of a file without an index, as far as they have been read.
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
+    ``per_part``: the number of events after which their columns are kept as a part, so that a file that is looked at
+    again and again costs only what is new.
+    """
+
+    def __init__(self, source: Source, per_part: int | None = None) -> None:
+        self._source, self._per_part = source, per_part
+        self._parts: list[Part] = []
         from dispatchviz.core.record.trace_file.column_builder import ColumnBuilder  # NumPy: not for what has an index
 
         self._columns, self._blocks = ColumnBuilder(), Blocks()
@@ -69,6 +76,10 @@ class Reading:
             events, good = error.good, False
             raw = b"".join(raw.splitlines(keepends=True)[: len(events)])
         self._columns.extend(events)
+        if self._per_part is not None and len(self._columns) - self._columns.first >= self._per_part:
+            columns, changes, nesting = self._columns.cut()
+            self._parts.append(made_part(self._columns.first, columns, changes))
+            self._columns.forget(nesting)
         self._look_for_unknown(events)
         return raw, good
 
@@ -84,8 +95,17 @@ class Reading:
         """Return the trace, with a notice if it ended before the file did. Raise TraceError if there was no header."""
         if header is None:
             raise TraceError(f"{path} is not a dispatchviz trace: its first line is not a trace header")
-        events = StoredEvents(self._source, self._blocks.copy(), self._columns.columns())
+        events = StoredEvents(self._source, self._blocks.copy(), self._all_columns())
         return header, events, self._notice(path, whole)
+
+    def _all_columns(self) -> Columns:
+        if not self._parts:
+            return self._columns.columns()
+        from dispatchviz.core.record.trace_file.joined_columns import joined_columns  # NumPy, as above
+
+        last, changes, nesting = self._columns.cut()
+        names = {name: getattr(last, name) for name in NAMES}
+        return joined_columns([*self._parts, made_part(self._columns.first, last, changes)], nesting.whole, names)
 
     def _opens(self) -> str:
         steps = len(self._columns)
@@ -104,9 +124,9 @@ class Reading:
 class BlockReading:
     """A ``.dvtrace`` file that was not completed, or whose index is damaged. It may grow while it is read."""
 
-    def __init__(self, source: Source, path: str | Path) -> None:
+    def __init__(self, source: Source, path: str | Path, per_part: int | None = None) -> None:
         self._source, self._path = source, path
-        self._reading, self._sources = Reading(source), dict[str, str]()
+        self._reading, self._sources = Reading(source, per_part), dict[str, str]()
         self._header: Header | None = None
         self._at = len(BEGIN)
         """The offset of the first block that has not been read."""

@@ -72,9 +72,20 @@ def _write(trace: Recorded, suffix: str, stream: BinaryIO) -> None:
         writer.copy(events, trace.columns)
         writer.complete(trace.header)
         return
+    if isinstance(writer, IndexedWriter) and not isinstance(events, StoredEvents) and _has_columns(trace):
+        columns = trace.columns
+        if len(columns.kinds) == len(events):  # a recording may have grown in between
+            writer.use(columns)
     for begin in range(0, len(events), _AT_ONCE):
         writer.add(events[begin : begin + _AT_ONCE])
     writer.complete(trace.header)
+
+
+def _has_columns(trace: Recorded) -> bool:
+    """Return whether a trace has its columns already, or gets them as cheaply as a file does. The columns of a long
+    trace are made faster part by part.
+    """
+    return "columns" in vars(trace) or len(trace.events) <= EVENTS_PER_PART
 
 
 _AT_ONCE = 16 * EVENTS_PER_BLOCK
@@ -139,10 +150,15 @@ class IndexedWriter(TraceWriter):
     def __init__(self, stream: BinaryIO, header: Header) -> None:
         super().__init__(stream, header)
         self._columns, self._blocks, self._packer = ColumnBuilder(), Blocks(), Packer()
-        self._copied: Columns | None = None
+        self._known: Columns | None = None
+        """The columns of all events, if the trace has them."""
         self._parts: list[int] = []
         """The places of the parts of the index that are written."""
         self._write(BEGIN + block(HEADER, encode(header)))
+
+    def use(self, columns: Columns) -> None:
+        """Use the columns of a trace that does not grow, of which all events will be added, instead of making them."""
+        self._known = columns
 
     def add(self, events: Sequence[AnyEvent]) -> None:
         """Write blocks of events."""
@@ -151,7 +167,8 @@ class IndexedWriter(TraceWriter):
         try:
             self._add_blocks([(len(some), encode_lines(some)) for some in pieces])
         finally:
-            self._columns.extend(events[: self.events - before])
+            if self._known is None:
+                self._columns.extend(events[: self.events - before])
         if len(self._columns) - self._columns.first >= EVENTS_PER_PART:
             self._add_part()
 
@@ -169,7 +186,7 @@ class IndexedWriter(TraceWriter):
         blocks = events.lines()
         while some := tuple(islice(blocks, _AT_ONCE // EVENTS_PER_BLOCK)):
             self._add_blocks(some)
-        self._copied = columns
+        self._known = columns
 
     def _add_blocks(self, blocks: Sequence[tuple[int, bytes]]) -> None:
         """Write blocks, each given as the number of lines and the lines: at once or, if there is no space for all, one
@@ -207,12 +224,12 @@ class IndexedWriter(TraceWriter):
     def complete(self, header: Header) -> None:
         """Write the index, or the rest of it."""
         grown = None
-        if self._copied is None:
+        if self._known is None:
             first = self._columns.first
             columns, changes, nesting = self._columns.cut()
             grown = Grown(self._parts, first, changes, nesting.whole) if self._parts else None
         else:
-            columns = self._copied
+            columns = self._known
         for part in index_blocks(header, columns, self._blocks, self.size, self._packer, grown):
             self._write(part)
 

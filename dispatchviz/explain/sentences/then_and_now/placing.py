@@ -48,8 +48,8 @@ def placed(trace: Trace, at: int, entries: Iterable[Entry]) -> list[Placed[Entry
     the most specific ones.
     """
     entries = tuple(entries)
-    fitting = _fitting(tuple(steps for entry in entries for steps in entry.steps))
-    here, elsewhere = _Surroundings(trace, at, fitting), _Nearest(trace, at, fitting)
+    matches = _matches(trace, tuple(steps for entry in entries for steps in entry.steps))
+    here, elsewhere = _Surroundings(trace, at, matches), _Nearest(trace, at, matches)
     found = [_placed(entry, here, elsewhere) for entry in entries]
     return [each for _, each in sorted(found, key=lambda pair: pair[0])]
 
@@ -97,9 +97,26 @@ class _Fitting:
 NO_STEPS: frozenset[Steps] = frozenset()
 
 
+class _Matches(dict[int, frozenset[Steps]]):
+    """The entries' steps that each event of a trace matches, found once, because lists of nearby steps ask again."""
+
+    def __init__(self, trace: Trace, fitting: _Fitting) -> None:
+        super().__init__()
+        self._trace, self._fitting = trace, fitting
+
+    def __missing__(self, step: int) -> frozenset[Steps]:
+        found = self[step] = self._fitting.of(self._trace[step])
+        return found
+
+
 @lru_cache(maxsize=4)
 def _fitting(among: tuple[Steps, ...]) -> _Fitting:
     return _Fitting(among)
+
+
+@lru_cache(maxsize=2)
+def _matches(trace: Trace, among: tuple[Steps, ...]) -> _Matches:
+    return _Matches(trace, _fitting(among))
 
 
 class _Hit(NamedTuple):
@@ -112,18 +129,18 @@ class _Hit(NamedTuple):
 class _Surroundings:
     """The first matches at a step, around it from inside out, and among the first events within it."""
 
-    def __init__(self, trace: Trace, at: int, fitting: _Fitting) -> None:
-        self._fitting = fitting
+    def __init__(self, trace: Trace, at: int, matches: _Matches) -> None:
+        self._matches = matches
         self._hits: dict[Steps, _Hit] = {}
-        self._add(Place.HERE, 0, trace[at])
+        self._add(Place.HERE, 0, at)
         for far, event in enumerate(trace.ancestors(at)):
-            self._add(Place.AROUND, far, event)
-        for event in trace[at + 1 : min(statements.end(trace, at), at + WITHIN) + 1]:
-            self._add(Place.WITHIN, event.seq, event)
+            self._add(Place.AROUND, far, event.seq)
+        for step in range(at + 1, min(statements.end(trace, at), at + WITHIN) + 1):
+            self._add(Place.WITHIN, step, step)
 
-    def _add(self, place: Place, far: int, event: ev.AnyEvent) -> None:
-        for steps in self._fitting.of(event):
-            self._hits.setdefault(steps, _Hit(place, far, event.seq))
+    def _add(self, place: Place, far: int, step: int) -> None:
+        for steps in self._matches[step]:
+            self._hits.setdefault(steps, _Hit(place, far, step))
 
     def first(self, steps: Steps) -> _Hit | None:
         """The nearest match."""
@@ -133,15 +150,15 @@ class _Surroundings:
 class _Nearest:
     """The nearest matches on both sides of a step. The events of a kind are read when they are first needed."""
 
-    def __init__(self, trace: Trace, at: int, fitting: _Fitting) -> None:
-        self._trace, self._at, self._fitting = trace, at, fitting
-        self._matches: dict[type[ev.Event], dict[Steps, int]] = {}
+    def __init__(self, trace: Trace, at: int, matches: _Matches) -> None:
+        self._trace, self._at, self._matches = trace, at, matches
+        self._nearest: dict[type[ev.Event], dict[Steps, int]] = {}
 
     def first(self, steps: Steps) -> int | None:
         """The nearest match."""
-        if steps.kind not in self._matches:
-            self._matches[steps.kind] = self._of(steps.kind)
-        return self._matches[steps.kind].get(steps)
+        if steps.kind not in self._nearest:
+            self._nearest[steps.kind] = self._of(steps.kind)
+        return self._nearest[steps.kind].get(steps)
 
     def _of(self, kind: type[ev.Event]) -> dict[Steps, int]:
         steps = self._trace.steps_of(kind)
@@ -149,6 +166,6 @@ class _Nearest:
         near = steps[max(place - NEAR, 0) : place + NEAR]
         found: dict[Steps, int] = {}
         for step in sorted(near, key=lambda step: abs(step - self._at)):
-            for each in self._fitting.of(self._trace[step]):
+            for each in self._matches[step]:
                 found.setdefault(each, step)
         return found

@@ -37,8 +37,9 @@ function drawPanes(asked) {
   const others = [...D.panes.keys()].filter((pane) => !open.includes(pane));
   const wanted = [...open.map((pane) => paneParts(pane).whole), drawnOthers(others, asked)];
   if (wanted.length !== panes.childElementCount || wanted.some((each, at) => panes.children[at] !== each)) panes.replaceChildren(...wanted);
-  panes.style.setProperty("--columns", S.zoomed || open.length < 2 || innerWidth < 1250 ? 1 : 2);
-  panes.style.setProperty("--lines", Math.ceil(open.length / (innerWidth < 1250 || open.length < 2 ? 1 : 2)));
+  const columns = S.zoomed || open.length < 2 || innerWidth < 1250 ? 1 : 2, tall = Math.floor(open.indexOf(GRAPH_PANE) / columns);
+  panes.style.setProperty("--columns", columns);
+  panes.style.setProperty("--lines", Array.from({ length: Math.ceil(open.length / columns) }, (_, at) => `minmax(0, ${at === tall ? 4 : 3}fr)`).join(" "));
   for (const pane of open) drawPane(pane, asked);
 }
 

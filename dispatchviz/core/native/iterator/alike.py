@@ -1,0 +1,96 @@
+"""The kernel of two operands that are alike: meta, output and loop in one, without a ``Structured``.
+
+Most calls of ``add`` and ``mul`` have two contiguous tensors on the CPU with one shape and one dtype. For these, this
+module does what the meta function and the impl function do, in less than half the time, and a recorder gets one note
+instead of four. All other calls, and recordings that read the numbers of tensors, take the long way. The events are the
+same on both, and the source pane shows the lines of the long one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from dispatchviz.core.native.iterator.tensor_iterator import quiet
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.process_modes import NO_MODE, Mode, process_modes
+from dispatchviz.core.tensor.tensor import CONTIGUOUS_STRIDES, Tensor, allocated_like
+
+
+class AlikeLoop(Struct, frozen=True, eq=False):
+    """A structured kernel for two operands that are alike, in its functional and its in-place variant."""
+
+    family: str
+    """The name of the structured family, ``add_Tensor``."""
+    kernel: str
+    """PyTorch's name of the impl function on the CPU."""
+    impl: Callable[..., None]
+    """Our impl function, which traces show."""
+    function: Callable[..., Any]
+    """The function of NumPy that ``impl`` runs for such operands."""
+
+    def run(self, a: Tensor, b: Tensor) -> Tensor | None:
+        """Return the result; None if the operands are not alike."""
+        if not _are_alike(a, b):
+            return None
+        result = allocated_like(a)
+        quiet.run(self.function, a._array, b._array, result._array)
+        return result
+
+    def run_in_place(self, a: Tensor, b: Tensor) -> bool:
+        """Write the result to ``a``. Return False, and do nothing, if the operands are not alike or share memory."""
+        if a._storage is b._storage or not _are_alike(a, b):
+            return False
+        array = a._array
+        quiet.run(self.function, array, b._array, array)
+        return True
+
+
+def _are_alike(a: Tensor, b: Tensor) -> bool:
+    size, stride, device = a._size, a._stride, a._device
+    return (
+        b._dtype is a._dtype
+        and b._device is device
+        and b._size == size
+        and b._stride == stride == CONTIGUOUS_STRIDES[size]
+        and size != ()
+        and device.type == "cpu"
+    )
+
+
+_run, _run_in_place = AlikeLoop.run, AlikeLoop.run_in_place
+
+
+def _recorded_run(self: AlikeLoop, a: Tensor, b: Tensor) -> Tensor | None:
+    rec = recorder.active
+    if rec is None:
+        return _run(self, a, b)
+    if rec.numbers or not _are_alike(a, b):
+        return None
+    size, stride, dtype, device = a._size, a._stride, a._dtype, a._device
+    number, storage = next(rec.tensor_numbers), next(rec.storage_numbers)
+    try:
+        result = allocated_like(a, number, storage)
+    except BaseException:
+        rec.note(("meta_entered", self.family))
+        raise
+    names = self.family, self.kernel, self.impl
+    rec.note(("alike_computed", *names, number, size, stride, dtype, device, result._ks, storage))
+    quiet.run(self.function, a._array, b._array, result._array)
+    return result
+
+
+def _recorded_run_in_place(self: AlikeLoop, a: Tensor, b: Tensor) -> bool:
+    rec = recorder.active
+    if rec is None:
+        return _run_in_place(self, a, b)
+    if rec.numbers or a._number < rec.first_tensor or a._storage is b._storage or not _are_alike(a, b):
+        return False
+    rec.note(("alike_in_place", self.family, self.kernel, self.impl, a._number, a._size, a._dtype))
+    return _run_in_place(self, a, b)
+
+
+process_modes.hot_function(AlikeLoop, "run", {NO_MODE: _run, Mode.RECORDING: _recorded_run})
+process_modes.hot_function(AlikeLoop, "run_in_place", {NO_MODE: _run_in_place, Mode.RECORDING: _recorded_run_in_place})
