@@ -38,10 +38,10 @@ def hardtanh_(self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
 def hardtanh_out(self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) -> Tensor:
     """Write ``clamp`` of self into out; for integers the bounds are whole numbers.
 
-    Raise RuntimeError for bool, and for an unsigned dtype with a negative bound.
+    Raise NotImplementedError for bool, RuntimeError for an unsigned dtype with a negative bound.
     """
     if self._dtype is bool_:
-        raise RuntimeError("Bool inputs not supported for hardtanh")
+        raise NotImplementedError("Bool inputs not supported for hardtanh")
     if self._dtype.category is Category.INTEGRAL:
         min_val, max_val = convert(min_val, int64), convert(max_val, int64)
         if self._dtype is uint8 and (min_val < 0 or max_val < 0):  # type: ignore[operator]
