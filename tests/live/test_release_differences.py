@@ -163,11 +163,11 @@ def test_entries_that_differ_are_those_of_the_releases_own_dump(recorded: Trace)
 
 
 @pytest.mark.torch
-def test_changes_of_2_14_are_named(recorded: Trace) -> None:
-    if release(installed_torch().__version__) != (2, 14):
+def test_changes_since_2_13_are_named(recorded: Trace) -> None:
+    if release(installed_torch().__version__) != (2, 13):
         pytest.skip("another release")
     differences = " ".join(release_differences(recorded))
     assert (
-        "the schema of aten::_cdist_backward has Tensor grad_output; in PyTorch 2.14 it has Tensor grad" in differences
+        "the schema of aten::_cdist_backward has Tensor grad; in PyTorch 2.14 it has Tensor grad_output" in differences
     )
-    assert "the Meta entry of aten::stack holds the kernel for Meta from build/" in differences
+    assert "the Meta entry of aten::stack holds the kernel for Meta from torch/_meta_registrations.py" in differences

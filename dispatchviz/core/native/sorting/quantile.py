@@ -144,7 +144,7 @@ def _computed(
 
 
 def _check_q(q: Tensor) -> None:
-    if q._device.type == "cpu":
+    if q._device.type == "cpu" and not is_tensor_subclass_like(q):
         not_less = ops.ge_Scalar.call(q, 0)
         inside = ops.all.call(ops.logical_and_.call(not_less, ops.le_Scalar.call(q, 1)))
         if not is_scalar_tensor_true(inside):
@@ -215,6 +215,8 @@ def _elements(rows: Tensor, ranks: list[Tensor]) -> list[Tensor]:
 def _selected(rows: Tensor, ranks: list[Tensor]) -> Tensor:
     """The indices of the elements with some ranks, for each row."""
     every = ops.cat.call(ranks, -1) if len(ranks) > 1 else ranks[0]
+    if not numel(every._size):
+        return ops.empty_memory_format.call(every._size, int64, "strided", every._device, None, None)
     wanted = ops.reshape.call(every, (-1, every._size[-1]))
     found = ops.empty_memory_format.call(every._size, int64, "strided", every._device, None, None)
     values = ops.reshape.call(rows, (-1, rows._size[-1]))
