@@ -3,10 +3,6 @@
 Each operator registers its fake impl under Meta, an autograd kernel under Autograd, a kernel under ADInplaceOrView if
 it writes or makes views, and the function under the keys of its devices. These kernels look up later additions of the
 user (``register_autograd``, ``register_fake``) when they run.
-
-NB: here the arguments of each call are boxed. Since 2.14, PyTorch passes Python objects from kernel to kernel without a
-stack, if all arguments are tensors or lists of tensors, are positional, and all results are tensors. It then checks no
-type of a result.
 """
 
 from __future__ import annotations
