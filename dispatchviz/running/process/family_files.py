@@ -165,7 +165,7 @@ def worker_here() -> int | None:
 
     ``get_worker_info()`` is None again at the end of a worker, when its trace is named.
     """
-    workers = sys.modules.get("torch.utils.data._utils.worker")
+    workers: Any = sys.modules.get("torch.utils.data._utils.worker")
     if workers is None:
         return None
     from multiprocessing import current_process  # loaded by then, and slow to load

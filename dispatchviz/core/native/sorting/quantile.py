@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy
 
+from dispatchviz.core.autograd.variables.variable import shallow_copy_and_detach
 from dispatchviz.core.call.structured import resize_output
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.memory_formats import in_format
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.native.sorting.std_sort import standard_nth_element
 from dispatchviz.core.tensor.dtype import DType, bool_, float32, float64, int64
-from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, numel
+from dispatchviz.core.tensor.tensor import Size, Tensor, VersionCounter, contiguous_strides, numel
 from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
-from dispatchviz.core.thread.guards import AutoGradMode
 
 # -- overloads ---------------------------------------------------------------------------------------------------------
 
@@ -204,8 +204,7 @@ def _elements(rows: Tensor, ranks: list[Tensor]) -> list[Tensor]:
         ordered = ops.sort.call(rows, -1, False)[0]
         return [ops.gather.call(ordered, -1, rank, False) for rank in ranks]
     rows = in_format(rows)
-    with AutoGradMode(False):
-        indices = _selected(rows, ranks)
+    indices = _selected(rows, ranks)
     if len(ranks) == 1:
         return [ops.gather.call(rows, -1, indices, False)]
     parts = (ops.narrow.call(indices, -1, at * count, count) for at in range(len(ranks)))
@@ -219,7 +218,7 @@ def _selected(rows: Tensor, ranks: list[Tensor]) -> Tensor:
         return ops.empty_memory_format.call(every._size, int64, "strided", every._device, None, None)
     wanted = ops.reshape.call(every, (-1, every._size[-1]))
     found = ops.empty_memory_format.call(every._size, int64, "strided", every._device, None, None)
-    values = ops.reshape.call(rows, (-1, rows._size[-1]))
+    values = ops.reshape.call(shallow_copy_and_detach(rows, VersionCounter()), (-1, rows._size[-1]))
     pairs = zip(values._array, wanted._array.tolist(), strict=True)
     found._array[...] = numpy.array([_selected_in_row(row, own) for row, own in pairs]).reshape(every._size)
     return found
