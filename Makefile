@@ -9,8 +9,8 @@ GPU_VENV := .venv-gpu
 BIN := $(VENV)/bin
 # Where pip finds torch is pip's own configuration (PIP_INDEX_URL and friends); a CPU build is all that is needed. On the
 # registry of most machines it is a build with CUDA, which works without a GPU.
-MODEL := 2.14.1
-TORCH := torch==$(MODEL)
+TORCH := torch==2.14.1
+MODEL := $(patsubst torch==%,%,$(TORCH))
 CUDA ?= 12
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 
