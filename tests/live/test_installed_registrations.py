@@ -32,7 +32,7 @@ def is_parsable(key: str) -> bool:
 
 
 def installed_release() -> tuple[int, int]:
-    """Return the installed release. The model describes 2.13."""
+    """Return the installed release. The model describes 2.14."""
     return release(installed_torch().__version__)
 
 
@@ -58,7 +58,7 @@ def located(installed: InstalledPyTorch, dump: str) -> list[str]:
 
 
 def differing(installed: InstalledPyTorch, name: str) -> set[str]:
-    """Return the rows that only one of the two tables has, for keys that both 2.13 and this release have."""
+    """Return the rows that only one of the two tables has, for keys that both 2.14 and this release have."""
     there = installed.torch._C._dispatch_dump_table(name)
     rows = set(dump_table(installed.registry().find(name)).splitlines()) ^ set(located(installed, there))
     keys = {"Undefined", *installed.keys} - installed.unknown_keys
