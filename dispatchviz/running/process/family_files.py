@@ -12,6 +12,7 @@ import os
 import re
 import sys
 import time
+from collections.abc import Callable
 from inspect import signature
 from itertools import count
 from pathlib import Path
@@ -165,13 +166,14 @@ def worker_here() -> int | None:
 
     ``get_worker_info()`` is None again at the end of a worker, when its trace is named.
     """
-    workers: Any = sys.modules.get("torch.utils.data._utils.worker")
+    workers = sys.modules.get("torch.utils.data._utils.worker")
     if workers is None:
         return None
     from multiprocessing import current_process  # loaded by then, and slow to load
 
     process: Any = current_process()
-    if getattr(process, "_target", None) is not workers._worker_loop:
+    loop: Callable[..., Any] = workers._worker_loop
+    if getattr(process, "_target", None) is not loop:
         return None
-    given = signature(workers._worker_loop).bind(*process._args, **process._kwargs)
+    given = signature(loop).bind(*process._args, **process._kwargs)
     return int(given.arguments["worker_id"])
