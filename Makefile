@@ -7,22 +7,23 @@ TORCH_VENV := .venv-torch
 # Of its own: where CuPy is installed, cuda is the GPU, and `make test` expects it emulated.
 GPU_VENV := .venv-gpu
 BIN := $(VENV)/bin
-# Where pip finds torch is pip's own configuration (PIP_INDEX_URL and friends); a CPU build is all that is needed.
-TORCH := torch==2.13.0
+# Where pip finds torch is pip's own configuration (PIP_INDEX_URL and friends); a CPU build is all that is needed. On the
+# registry of most machines it is a build with CUDA, which works without a GPU.
+TORCH := torch==2.14.1
+MODEL := $(patsubst torch==%,%,$(TORCH))
 CUDA ?= 12
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 
-# The newest release that is recorded, a part of whose tests `make conformance` runs, in an environment of its own. On
-# the registry of most machines it is a build with CUDA, which works without a GPU.
-NEWEST := 2.14.1
-NEWEST_VENV := .venv-torch-newest
-NEWEST_TESTS := tests/live/test_quiet.py tests/live/test_installed_registrations.py tests/live/test_installed_torch.py \
+# The release before the model's, a part of whose tests `make conformance` runs, in an environment of its own.
+OTHER := 2.13.0
+OTHER_VENV := .venv-torch-other
+OTHER_TESTS := tests/live/test_quiet.py tests/live/test_installed_registrations.py tests/live/test_installed_torch.py \
   tests/live/test_other_releases.py tests/live/test_release_differences.py tests/live/test_live_views.py \
   tests/live/test_snapshots.py
 
 # All releases that `make test-releases` records, each in an environment of its own, and what it runs there.
-RELEASES := 2.6.0 2.8.0 2.9.0 2.10.0 2.12.1 $(NEWEST)
-RELEASES_TESTS := $(NEWEST_TESTS) tests/live/test_import_of_pytorch.py tests/live/test_stack_live.py
+RELEASES := 2.6.0 2.9.0 $(OTHER) $(MODEL)
+RELEASES_TESTS := $(OTHER_TESTS) tests/live/test_import_of_pytorch.py tests/live/test_stack_live.py
 RELEASE_VENVS := $(RELEASES:%=.venv-releases-%)
 
 # The Pythons that `make bounds` tries; those that a machine does not have are skipped.
@@ -32,7 +33,7 @@ BOUNDS_TESTS := tests/core tests/outputs tests/cli tests/tui tests/running/test_
 # What the code that a build generates follows from: an install generates it again when one of these has changed.
 GENERATOR := hatch_build.py $(wildcard dispatchviz/core/codegen/*.py) $(wildcard dispatchviz/core/native/*.yaml)
 
-.PHONY: run quick test docs bounds conformance conformance-model conformance-newest test-releases check-release thorough gpu lint types format generate bench build release clean help
+.PHONY: run quick test docs bounds conformance conformance-model conformance-other test-releases check-release thorough gpu lint types format generate bench build release clean help
 
 help:
 	@echo "make run          opens the stepper on examples/forum.py (no terminal: prints its log)"
@@ -40,9 +41,9 @@ help:
 	@echo "make test         lint, types, import contract, tests (of some folders a part in turn)"
 	@echo "make docs         the documentation as a site: build/site/index.html"
 	@echo "make bounds       a part of the tests with the lowest and the newest dependencies, on each of $(PYTHONS)"
-	@echo "make conformance  the tests marked torch, live against $(TORCH), and those of the recorder against $(NEWEST)"
+	@echo "make conformance  the tests marked torch, live against $(TORCH), and those of the recorder against $(OTHER)"
 	@echo "make test-releases  the tests of the recorder, live against PyTorch $(RELEASES)"
-	@echo "make check-release RELEASE=$(NEWEST)  dispatchviz check for all stored programs on that release"
+	@echo "make check-release RELEASE=$(MODEL)  dispatchviz check for all stored programs on that release"
 	@echo "make thorough     test and conformance with two to three times as many random programs and samples"
 	@echo "make gpu          tests and times with CuPy on this machine's GPU, written to docs/gpu.md (CUDA=13 for CUDA 13)"
 	@echo "make gpu GPU_PYTHON=python3  the same in a Python that has CuPy; installs nothing"
@@ -83,19 +84,19 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .
 
 # Two targets, so that make installs one PyTorch while tests run on the other.
-conformance: conformance-model conformance-newest
+conformance: conformance-model conformance-other
 
 conformance-model: $(TORCH_VENV)/.installed
 	$(TORCH_VENV)/bin/python -m pytest -q -n auto --dist worksteal --turns -m "torch and not gpu"
 
-conformance-newest: $(NEWEST_VENV)/.installed
-	$(NEWEST_VENV)/bin/python -m pytest -q -n 2 --dist worksteal --turns -m "torch and not gpu" $(NEWEST_TESTS)
+conformance-other: $(OTHER_VENV)/.installed
+	$(OTHER_VENV)/bin/python -m pytest -q -n 2 --dist worksteal --turns -m "torch and not gpu" $(OTHER_TESTS)
 
 test-releases: $(RELEASE_VENVS:%=%/.installed)
 	@for venv in $(RELEASE_VENVS); do echo "$$venv"; \
 	  DISPATCHVIZ_THOROUGH=1 $$venv/bin/python -m pytest -q -n auto --dist worksteal $(RELEASES_TESTS) || exit 1; done
 
-RELEASE ?= $(NEWEST)
+RELEASE ?= $(MODEL)
 check-release: .venv-releases-$(RELEASE)/.installed
 	.venv-releases-$(RELEASE)/bin/python -m scripts.check_stored build/check-$(RELEASE)
 
@@ -115,7 +116,7 @@ generate: | $(VENV)/bin/python
 	@$(BIN)/python -c 'import yaml, numpy' 2> /dev/null || $(MAKE) $(VENV)/.installed
 	$(BIN)/python -m dispatchviz.core.codegen
 	@for ready in $(VENV)/.installed $(VENV)/.installed-dev $(TORCH_VENV)/.installed \
-	  $(NEWEST_VENV)/.installed; do test ! -e $$ready || touch $$ready; done
+	  $(OTHER_VENV)/.installed; do test ! -e $$ready || touch $$ready; done
 
 bench: $(TORCH_VENV)/.installed
 	$(TORCH_VENV)/bin/python $(PIP_INSTALL) -e '.[bench]'
@@ -130,7 +131,7 @@ release: $(VENV)/.installed-dev
 	@$(BIN)/python -m scripts.release
 
 clean:
-	rm -rf $(VENV) $(TORCH_VENV) $(NEWEST_VENV) $(GPU_VENV) .venv-bounds-* .venv-releases-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(TORCH_VENV) $(OTHER_VENV) $(GPU_VENV) .venv-bounds-* .venv-releases-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, this is " \
@@ -153,10 +154,10 @@ $(TORCH_VENV)/.installed: pyproject.toml $(GENERATOR)
 	$(TORCH_VENV)/bin/python $(PIP_INSTALL) -e '.[conformance]' $(TORCH)
 	@touch $@
 
-$(NEWEST_VENV)/.installed: pyproject.toml $(GENERATOR)
-	@echo "installing torch==$(NEWEST) beside dispatchviz into $(NEWEST_VENV) (once)"
-	$(PYTHON) -m venv $(NEWEST_VENV)
-	$(NEWEST_VENV)/bin/python $(PIP_INSTALL) -e '.[conformance]' torch==$(NEWEST)
+$(OTHER_VENV)/.installed: pyproject.toml $(GENERATOR)
+	@echo "installing torch==$(OTHER) beside dispatchviz into $(OTHER_VENV) (once)"
+	$(PYTHON) -m venv $(OTHER_VENV)
+	$(OTHER_VENV)/bin/python $(PIP_INSTALL) -e '.[conformance]' torch==$(OTHER)
 	@touch $@
 
 .venv-releases-%/.installed: pyproject.toml $(GENERATOR)

@@ -22,7 +22,7 @@ THEN_AND_NOW = """\
 
 People learn the dispatcher from three texts: the first walkthrough in PyTorch's wiki (2020), its later version on code
 generation and structured kernels (later), and a question in the forum, whose program is `examples/forum.py` (forum).
-This page repeats their statements in our own words and adds what is true in PyTorch 2.13. Tests check each answer
+This page repeats their statements in our own words and adds what is true in PyTorch 2.14. Tests check each answer
 against an installed PyTorch (`tests/explain/then_and_now`).
 
 In the stepper, `Y` shows the statements about the current step first. So does
@@ -32,7 +32,7 @@ In the stepper, `Y` shows the statements about the current step first. So does
 WHY = """\
 # Why PyTorch dispatches the way it does
 
-Reasons for the parts of a call in PyTorch 2.13. Each one names its place in PyTorch's sources and what to look at in a
+Reasons for the parts of a call in PyTorch 2.14. Each one names its place in PyTorch's sources and what to look at in a
 trace. In the stepper, `Y` and then Tab shows the reasons behind the current step first. So does
 `dispatchviz open TRACE --step N --view because`. Written by `python -m scripts.then_and_now`.
 """
@@ -51,7 +51,7 @@ def statements_page() -> str:
 
 def _table(title: str, rows: tuple[PastStatement, ...]) -> Iterator[str]:
     yield f"## {title}\n"
-    yield "| then | PyTorch 2.13 | where |"
+    yield "| then | PyTorch 2.14 | where |"
     yield "|---|---|---|"
     yield from map(_row, rows)
     yield ""

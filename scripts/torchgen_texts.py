@@ -1,6 +1,6 @@
 """A script that stores the output of torchgen for the examples' operators.
 
-    .venv-torch/bin/python -m scripts.torchgen_texts           write the file (PyTorch 2.13; 2 minutes)
+    .venv-torch/bin/python -m scripts.torchgen_texts           write the file (PyTorch 2.14; 2 minutes)
     .venv-torch/bin/python -m scripts.torchgen_texts --check   write nothing; exit status 1 if the file differs
 
 The file is ``dispatchviz/explain/codegen/kept/torchgen_texts.blocks``. All of PyTorch's generated files are written to

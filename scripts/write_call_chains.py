@@ -42,7 +42,7 @@ ORDER = {
 HEAD = """\
 # Call chains
 
-This page lists the calls that each statement dispatches in PyTorch 2.13. A line is the output of a debug build of
+This page lists the calls that each statement dispatches in PyTorch 2.14. A line is the output of a debug build of
 PyTorch with `TORCH_SHOW_DISPATCH_TRACE=1`, which `dispatchviz trace --format torch` prints too. After it come the key
 set, which selects the dispatch table entry, and the kernel in that entry. `call` computes the key set from the
 arguments and the thread-local state. `redispatch` gets its key set from the kernel above. `dispatchviz run

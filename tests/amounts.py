@@ -10,6 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TypeVar
 
+from dispatchviz.foundation.pytorch_release import MINOR
+
 Name = TypeVar("Name")
 
 TRUTH = Path(__file__).parents[1] / "truth"
@@ -62,7 +64,7 @@ def _elsewhere() -> int:
     than on the model's; otherwise 0.
     """
     try:
-        return int(not version("torch").startswith("2.13."))
+        return int(not version("torch").startswith(f"{MINOR}."))
     except PackageNotFoundError:
         return 0
 

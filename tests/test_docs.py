@@ -107,8 +107,8 @@ def test_the_rules_of_a_page() -> None:
 
 
 def test_nothing_of_this_machine_is_on_a_page(tmp_path: Path) -> None:
-    printed = f"{tmp_path}/cache/a {tmp_path}/b\nx on the model of PyTorch 2.13.0, cuda: emulated on NumPy (why)\n"
-    assert plain(printed, tmp_path) == "~/.cache/a ./b\nx on the model of PyTorch 2.13.0"
+    printed = f"{tmp_path}/cache/a {tmp_path}/b\nx on the model of PyTorch 2.14.1, cuda: emulated on NumPy (why)\n"
+    assert plain(printed, tmp_path) == "~/.cache/a ./b\nx on the model of PyTorch 2.14.1"
     recorded = "x on PyTorch 2.13.0+cu130 (installed, observed), cuda: none (CUDA 13.0 build without a GPU)"
     assert plain(recorded, tmp_path) == "x on PyTorch 2.13.0 (installed, observed)"
 

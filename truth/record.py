@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from truth import records
 
 ROOT = Path(__file__).parents[1]
-TORCH, CUPY, GPU = "PyTorch 2.13 (CPU)", "CuPy", "a PyTorch with CUDA and a GPU"
+TORCH, CUPY, GPU = "PyTorch 2.14 (CPU)", "CuPy", "a PyTorch with CUDA and a GPU"
 
 
 class Recorder(NamedTuple):
@@ -55,7 +55,7 @@ RECORDERS = {
     "autocast_policies": Recorder("the cast policy of each operator", TORCH, "30 s"),
     "dispatch_keys": Recorder("keys and key sets", TORCH, "30 s"),
     "dispatch_tables": Recorder(
-        "registrations of all operators, digests of their tables", "PyTorch 2.13, better a CUDA build", "1 min"
+        "registrations of all operators, digests of their tables", "PyTorch 2.14, better a CUDA build", "1 min"
     ),
     "dispatch_registrations": Recorder("refused registrations, random sequences of them", TORCH, "30 s"),
     "registration_histories": Recorder("random histories of registrations", TORCH, "30 s"),

@@ -39,7 +39,7 @@ dispatchviz shows what PyTorch's dispatcher and autograd engine do, one step at 
   dispatchviz diff examples/no_grad.py OTHER.py      where two runs differ first, and why
   dispatchviz check examples/mlp.py                  compare the model with the PyTorch installed here
   dispatchviz open TRACE                             open a trace saved with --save
-  dispatchviz table add                              the dispatch table of one of 3,598 operators
+  dispatchviz table add                              the dispatch table of one of 3,607 operators
   dispatchviz why SCRIPT                             why it fails or silently goes wrong, and what to try
   dispatchviz why linear PrivateUse1                 why a dispatch table entry holds its kernel
   dispatchviz why --error FILE                       the cause of PyTorch's errors in FILE

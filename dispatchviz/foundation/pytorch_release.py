@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-RELEASE = "2.13.0"
+RELEASE = "2.14.1"
 
 MINOR = RELEASE.rpartition(".")[0]
-"""The release without its last number: ``2.13``."""
+"""The release without its last number: ``2.14``."""

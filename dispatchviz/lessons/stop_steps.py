@@ -40,18 +40,18 @@ class UnseenStopError(NoStepError):
 
 
 def calls(trace: Trace, name: re.Match[str]) -> Steps:
-    return _dispatches(trace, name, "call")
+    return _dispatches(trace, name, again=False)
 
 
 def redispatches(trace: Trace, name: re.Match[str]) -> Steps:
-    return _dispatches(trace, name, "redispatch")
+    return _dispatches(trace, name, again=True)
 
 
-def _dispatches(trace: Trace, name: re.Match[str], how: str) -> Steps:
+def _dispatches(trace: Trace, name: re.Match[str], again: bool) -> Steps:
     """Yield the calls or redispatches of an operator, boxed ones included; only those of the key if one is given."""
     for step in trace.steps_of(ev.Dispatched):
         event = trace[step]
-        if isinstance(event, ev.Dispatched) and event.how.startswith(how) and _is_meant(event, name):
+        if isinstance(event, ev.Dispatched) and event.is_redispatch == again and _is_meant(event, name):
             yield step
 
 

@@ -2,10 +2,10 @@
 
 They are read from PyTorch's own dumps (``_dispatch_dump``), one operator at a time when it is first needed, without the
 kernels of a recording. Code that puts those must call ``read_before_ours`` before. Registrations of keys that PyTorch
-2.13 does not have are left out (``unknown_keys``).
+2.14 does not have are left out (``unknown_keys``).
 
 These kernels have PyTorch's facts and no function. The dumps do not contain the names of kernels. A name comes from the
-functions of the program, or from dispatchviz's knowledge of PyTorch 2.13 if operator, key and file agree. Otherwise it
+functions of the program, or from dispatchviz's knowledge of PyTorch 2.14 if operator, key and file agree. Otherwise it
 is empty.
 """
 
@@ -214,7 +214,7 @@ class InstalledPyTorch:
             yield row, of_program.pop(0) if of_program and row.is_python else _known_name(known, row)
 
     def _model_names(self, name: str) -> dict[tuple[DispatchKey, str], str]:
-        """Return the names that the kernels of an operator have in PyTorch 2.13, without those that changed since."""
+        """Return the names that the kernels of an operator have in PyTorch 2.14, without those that changed since."""
         known = _names(pytorch_registrations(name, "cuda"))
         if release(str(self.torch.__version__)) < _RENAMED.get(name, LATER):
             return known
@@ -251,7 +251,7 @@ class InstalledPyTorch:
 
     @cached_property
     def unknown_keys(self) -> set[str]:
-        """The keys of this release that PyTorch 2.13 does not have. Their registrations are left out."""
+        """The keys of this release that PyTorch 2.14 does not have. Their registrations are left out."""
         return {key for key in self.keys if key not in DispatchKey.__members__}
 
     def _noted(self, rows: Iterable[tuple[Registration, str]]) -> Iterator[tuple[Registration, str]]:
@@ -272,7 +272,7 @@ class InstalledPyTorch:
         return _MEMBERS
 
     def _members(self, alias: DispatchKey, known: frozenset[DispatchKey]) -> Iterator[DispatchKey]:
-        """Yield the keys of an alias. Keys that cannot be registered by name are members if they are members in 2.13
+        """Yield the keys of an alias. Keys that cannot be registered by name are members if they are members in 2.14
         and this release has them.
         """
         asked, parsed = self._dispatcher._dispatch_is_included_in_alias, self._dispatcher._dispatch_key_parse

@@ -1,4 +1,4 @@
-"""The differences between the keys of the installed release and those of PyTorch 2.13, a sentence for each."""
+"""The differences between the keys of the installed release and those of PyTorch 2.14, a sentence for each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dispatchviz.live.key_numbers import OURS, key_layout
 
 def key_differences(build: InstalledPyTorch) -> tuple[str, ...]:
     """Return the differences in the keys, their order and the members of aliases. The result is empty if all is as in
-    PyTorch 2.13.
+    PyTorch 2.14.
     """
     layout = key_layout(build.torch._C)
     return (*(_of_layout(layout) if layout != OURS else ()), *_of_aliases(build, layout))

@@ -1,5 +1,5 @@
 """The numbers of the dispatch keys in an installed release, and the translation of its key sets to those of PyTorch
-2.13.
+2.14.
 
 Releases number their keys and backends differently, but the names stay. So a set is translated bit by bit.
 """
@@ -23,7 +23,7 @@ OURS = KeyLayout(
     tuple(runtime_key(K.Dense, backend).name for backend in BackendComponent if backend),
     tuple(key.name for key in FUNCTIONALITIES),
 )
-"""The key layout of PyTorch 2.13."""
+"""The key layout of PyTorch 2.14."""
 
 
 def key_layout(c: Any) -> KeyLayout:
@@ -38,9 +38,9 @@ def _names_from(c: Any, first: int) -> Iterator[str]:
 
 
 class KeyNumbers(dict[int, int]):
-    """A cache of raw key sets of an installed PyTorch, translated to PyTorch 2.13.
+    """A cache of raw key sets of an installed PyTorch, translated to PyTorch 2.14.
 
-    Each set is translated once. Bits of keys that PyTorch 2.13 does not have are left out (``blind_spots.py``).
+    Each set is translated once. Bits of keys that PyTorch 2.14 does not have are left out (``blind_spots.py``).
     """
 
     def __init__(self, c: Any = None) -> None:
@@ -48,7 +48,7 @@ class KeyNumbers(dict[int, int]):
         self._bits: dict[int, int] = {}
         """A mapping from a bit of the installed release to ours."""
         self.is_own = True
-        """True if the installed release numbers its keys as PyTorch 2.13 does."""
+        """True if the installed release numbers its keys as PyTorch 2.14 does."""
         self.hidden = 0
         """Bits of keys that only the recorder uses."""
         self.defaults = 0, 0

@@ -28,7 +28,7 @@ def own_tables(build: InstalledPyTorch, operators: Iterable[str]) -> KeptTables:
 
 
 def _other_schemas(build: InstalledPyTorch, operators: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield PyTorch's own operators that PyTorch 2.13 does not have in this form, with their schemas."""
+    """Yield PyTorch's own operators that PyTorch 2.14 does not have in this form, with their schemas."""
     for name in operators:
         schema, debug, _ = build.definition(name)
         if is_pytorchs_place(place_in(debug)) and not (name in pytorch_operators() and pytorch_schema(name) == schema):
@@ -36,7 +36,7 @@ def _other_schemas(build: InstalledPyTorch, operators: Iterable[str]) -> Iterato
 
 
 def _cells(build: InstalledPyTorch, name: str) -> Iterator[Filling]:
-    """Yield the cells of an operator. Our rules, which say more, give those of keys that PyTorch 2.13 has; the
+    """Yield the cells of an operator. Our rules, which say more, give those of keys that PyTorch 2.14 has; the
     release's own dump gives the others.
     """
     entry = build.registry().operators[name]

@@ -162,7 +162,7 @@ def fallbacks_in(table: str) -> Iterator[Registration]:
 
 @cache
 def known_key(name: str) -> DispatchKey | None:
-    """Return the key with this name, or None for a key that PyTorch 2.13 does not have."""
+    """Return the key with this name, or None for a key that PyTorch 2.14 does not have."""
     return DispatchKey.__members__.get(name)
 
 

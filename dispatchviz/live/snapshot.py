@@ -58,7 +58,7 @@ class Snapshot(msgspec.Struct, frozen=True, dict=True):
     dispatchviz_snapshot: Annotated[int, msgspec.Meta(ge=1)]
     """The version of the format."""
     torch: str
-    """``2.13.0+cpu``"""
+    """``2.14.1+cpu``"""
     build: str
     """``CPU``, ``CUDA 12.8``"""
     debug: bool
@@ -67,7 +67,7 @@ class Snapshot(msgspec.Struct, frozen=True, dict=True):
     keys: tuple[str, ...]
     """The runtime keys that key sets may contain, low to high."""
     aliases: dict[str, tuple[str, ...]]
-    """A mapping from each alias key to its runtime keys, limited to keys that PyTorch 2.13 knows."""
+    """A mapping from each alias key to its runtime keys, limited to keys that PyTorch 2.14 knows."""
     owners: dict[str, str]
     """A mapping from each namespace to the place of its TORCH_LIBRARY block."""
     fallbacks: tuple[Registration, ...]
@@ -80,7 +80,7 @@ class Snapshot(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def title(self) -> str:
-        """The description of the PyTorch: ``PyTorch 2.13.0+cpu, CPU build, release``."""
+        """The description of the PyTorch: ``PyTorch 2.14.1+cpu, CPU build, release``."""
         return f"PyTorch {self.torch}, {self.build} build, {'debug' if self.debug else 'release'}"
 
 
@@ -202,7 +202,7 @@ class SnapshotStock:
         return self.snapshot.by_name[name].alias_analysis
 
     def registrations(self, name: str) -> dict[DispatchKey, list[Kernel]]:
-        """Return the kernels of an operator by the keys and aliases that PyTorch 2.13 has, newest first."""
+        """Return the kernels of an operator by the keys and aliases that PyTorch 2.14 has, newest first."""
         return kernels_by_key(_unnamed(self.snapshot.by_name[name].kernels))
 
 

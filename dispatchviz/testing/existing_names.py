@@ -69,7 +69,7 @@ def _generated_node(operator: str) -> str:
     return f"GeneratedBackwardFor_{namespace}_{base}_{overload or 'default'}Backward"
 
 
-# -- the model, which knows all names of PyTorch 2.13 -----------------------------------------------------------------
+# -- the model, which knows all names of PyTorch 2.14 -----------------------------------------------------------------
 
 
 def _operators() -> Collection[str]:

@@ -61,7 +61,7 @@ class OwnEvents:
         match event:
             case Dispatched():
                 own = self._own[event.seq] = self._is_own(event)
-                return own and (event.how.startswith("call") or self._level == "keys")
+                return own and (not event.is_redispatch or self._level == "keys")
             case NodeCreated():
                 own = self._is_within_own(event)
                 if not own:
@@ -85,7 +85,7 @@ class OwnEvents:
         printing of a tensor. A redispatch belongs to its call.
         """
         around = list(self._trace.ancestors(event.seq))
-        if event.how.startswith("redispatch"):
+        if event.is_redispatch:
             outer = next((each for each in around if isinstance(each, Dispatched)), None)
             return outer is not None and outer.operator == event.operator and self._own.get(outer.seq, False)
         return is_own_operator(event.operator) or not any(isinstance(each, INNER) for each in around)

@@ -102,7 +102,7 @@ def key_ways(trace: Trace, operator: Any) -> list[list[Part]]:
 
 def _call_around(trace: Trace, event: Dispatched, call_of: dict[int, int]) -> int | None:
     """Return the wanted call that a redispatch of the same operator belongs to."""
-    if not event.how.startswith("redispatch"):
+    if not event.is_redispatch:
         return None
     outer = next((each for each in trace.ancestors(event.seq) if isinstance(each, Dispatched)), None)
     return None if outer is None or outer.operator != event.operator else call_of.get(outer.seq)

@@ -205,10 +205,10 @@ class LOBPCG:
         self.ivars["istep"] += 1
 
     def _measure(self) -> None:
-        X_norm = float(torch.norm(self.X))
+        X_norm = float(torch.linalg.vector_norm(self.X))
         scale = X_norm**-1
-        A_norm = float(torch.norm(products.matmul(self.A, self.X))) * scale
-        B_norm = float(torch.norm(products.matmul(self.B, self.X))) * scale
+        A_norm = float(torch.linalg.vector_norm(products.matmul(self.A, self.X))) * scale
+        B_norm = float(torch.linalg.vector_norm(products.matmul(self.B, self.X))) * scale
         self.fvars.update(X_norm=X_norm, A_norm=A_norm, B_norm=B_norm)
         self.ivars.update(iterations_left=self.iparams["niter"], converged_count=0, converged_end=0)
 
@@ -219,8 +219,8 @@ class LOBPCG:
     def update_converged_count(self) -> int:
         """Return the number of leading pairs with a small residual. Raise AssertionError if it has decreased."""
         before = self.ivars["converged_count"]
-        residual = torch.norm(self.R, 2, (0,))
-        length = torch.norm(self.X, 2, (0,))
+        residual = torch.linalg.vector_norm(self.R, ord=2, dim=(0,))
+        length = torch.linalg.vector_norm(self.X, ord=2, dim=(0,))
         error = residual / (
             length * (self.fvars["A_norm"] + torch.abs(self.E[: self.X.shape[-1]]) * self.fvars["B_norm"])
         )

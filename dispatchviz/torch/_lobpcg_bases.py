@@ -57,7 +57,7 @@ def orthogonalized(worker: Any, U: Any, V: Any) -> Any:
         fvars.pop(key)
     ivars.pop("ortho_i", 0)
     ivars.pop("ortho_j", 0)
-    V_norm = torch.norm(matmul(worker.B, V))
+    V_norm = torch.linalg.vector_norm(matmul(worker.B, V))
     VBU = torch.matmul(V.mT, matmul(worker.B, U))
     i = j = 0
     for i in range(worker.iparams["ortho_i_max"]):
@@ -65,8 +65,8 @@ def orthogonalized(worker: Any, U: Any, V: Any) -> Any:
         if BU is None:
             break
         VBU = torch.matmul(V.mT, BU)
-        VBU_norm = torch.norm(VBU)
-        U_norm = torch.norm(U)
+        VBU_norm = torch.linalg.vector_norm(VBU)
+        U_norm = torch.linalg.vector_norm(U)
         error = float(VBU_norm) * float(V_norm * U_norm) ** -1
         fvars[f"ortho_VBU_rerr[{i}]"] = error
         if error < worker.fparams["ortho_tol"]:
@@ -89,9 +89,9 @@ def _normalized(worker: Any, U: Any, i: int) -> tuple[Any, Any, int]:
             return U, None, j
         BU = matmul(worker.B, U)
         UBU = torch.matmul(U.mT, BU)
-        U_norm, BU_norm = torch.norm(U), torch.norm(BU)
+        U_norm, BU_norm = torch.linalg.vector_norm(U), torch.linalg.vector_norm(BU)
         R = UBU - torch.eye(UBU.shape[-1], device=UBU.device, dtype=UBU.dtype)
-        error = float(torch.norm(R)) * float(BU_norm * U_norm) ** -1
+        error = float(torch.linalg.vector_norm(R)) * float(BU_norm * U_norm) ** -1
         worker.fvars[f"ortho_UBUmI_rerr[{i}, {j}]"] = error
         if error < worker.fparams["ortho_tol"]:
             break

@@ -19,8 +19,8 @@ def _assert(condition: Any, message: Any) -> None:
         raise AssertionError(message)
 
 
-def _check_with(error_type: type[Exception], cond: Any, message: Callable[[], Any] | None) -> None:
-    """Raise the error, with the function's message, unless ``cond`` is True. Raise TypeError for anything but a
+def _check_with(error_type: type[Exception], cond: Any, message: object) -> None:
+    """Raise the error, with the message or the function's, unless ``cond`` is True. Raise TypeError for anything but a
     bool.
     """
     if isinstance(cond, Tensor):
@@ -31,27 +31,25 @@ def _check_with(error_type: type[Exception], cond: Any, message: Callable[[], An
     if not isinstance(cond, bool):
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
     if not cond:
-        if message is not None and not callable(message):
-            raise TypeError("message must be a callable")
-        raise error_type(_UNEXPLAINED if message is None else str(message()))
+        raise error_type(_UNEXPLAINED if message is None else str(message() if callable(message) else message))
 
 
-def _check(cond: Any, message: Callable[[], Any] | None = None) -> None:
+def _check(cond: Any, message: object = None) -> None:
     """Raise RuntimeError unless ``cond`` is True."""
     _check_with(RuntimeError, cond, message)
 
 
-def _check_index(cond: Any, message: Callable[[], Any] | None = None) -> None:
+def _check_index(cond: Any, message: object = None) -> None:
     """Raise IndexError unless ``cond`` is True."""
     _check_with(IndexError, cond, message)
 
 
-def _check_value(cond: Any, message: Callable[[], Any] | None = None) -> None:
+def _check_value(cond: Any, message: object = None) -> None:
     """Raise ValueError unless ``cond`` is True."""
     _check_with(ValueError, cond, message)
 
 
-def _check_type(cond: Any, message: Callable[[], Any] | None = None) -> None:
+def _check_type(cond: Any, message: object = None) -> None:
     """Raise TypeError unless ``cond`` is True."""
     _check_with(TypeError, cond, message)
 

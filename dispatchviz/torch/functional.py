@@ -259,6 +259,8 @@ def _checked_shape(indices: Any, shape: Any) -> Size:
             raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(size)}")
     if any(size < 0 for size in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
+    if 0 in sizes and indices.numel():
+        raise ValueError(f"'shape' cannot have zero dimensions when 'indices' is non-empty, but got {sizes}")
     return Size(sizes)
 
 

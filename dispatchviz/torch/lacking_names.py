@@ -21,7 +21,7 @@ _NAMES = """
     SymBoolType SymFloat SymInt SymIntType TensorType ThroughputBenchmark TracingState TupleType Type
     USE_GLOBAL_DEPS USE_RTLD_GLOBAL_WITH_LIBTORCH UnionType Use Value ao batch_norm_backward_elemt
     batch_norm_backward_reduce batch_norm_elemt batch_norm_gather_stats batch_norm_gather_stats_with_counts
-    batch_norm_stats batch_norm_update_stats bit bits16 bits1x8 bits2x4 bits4x2 bits8 ccol_indices_copy chalf
+    batch_norm_stats batch_norm_update_stats bcomplex32 bit bits16 bits1x8 bits2x4 bits4x2 bits8 ccol_indices_copy chalf
     choose_qparams_optimized classes classproperty col_indices_copy complex32 cond cpp crow_indices_copy
     cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution_add_relu cudnn_convolution_relu
     cudnn_grid_sampler dequantize detach_ dsmm empty_quantized export fake_quantize_per_channel_affine

@@ -8,20 +8,24 @@ dispatcher's operators.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.bindings.python_keys import machine_key
-from dispatchviz.core.call.dispatcher import call_boxed, redispatch_boxed
+from dispatchviz.core.call.dispatcher import call_boxed, entry_for, redispatch_boxed, run_boxed, run_with_objects
 from dispatchviz.core.keys.key_set import DispatchKeySet
 from dispatchviz.core.keys.keys import DispatchKey
-from dispatchviz.core.python_side.operator_arguments import SchemaMatchError, matching_stack, stack_for
+from dispatchviz.core.python_side.operator_arguments import SchemaMatchError, matching_stack, stack_for, tensors_for
 from dispatchviz.core.table.library import process
 from dispatchviz.core.table.operator_entry import OperatorEntry
 from dispatchviz.torch.function_schema import FunctionSchema
 from dispatchviz.torch.operator_base import OperatorBase, OperatorHandle, call_for_dispatch_key, results, results_of
 from dispatchviz.torch.tags import Tag, tags_of
+
+if TYPE_CHECKING:
+    from dispatchviz.core.record.events.dispatch_events import CallKind
+    from dispatchviz.core.table.operator_entry import Cell
 
 
 class OpOverload(OperatorBase):
@@ -40,6 +44,7 @@ class OpOverload(OperatorBase):
         self._tags = tags_of.get(entry.name, [])
         self._defined_in_python = entry.name in defined_in_python
         self.is_view = self._schema._is_view_op()
+        self._passes_objects = False
 
     def name(self) -> str:
         """Return the full name, such as ``aten::add.Tensor``."""
@@ -92,6 +97,13 @@ class OpOverload(OperatorBase):
         return self._op(*args, **kwargs)
 
     def _op(self, /, *args: Any, **kwargs: Any) -> Any:
+        if self._passes_objects and not kwargs:
+            objects = tensors_for(self._entry.schema, args)
+            if objects is not None:
+                return self._with_objects("pyobject_dispatch", *entry_for(self._entry, objects), objects, {})
+        return self._boxed(*args, **kwargs)
+
+    def _boxed(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._run(stack_for(self._entry.schema, args, kwargs, numbers_as_tensors=True))
 
     def _run(self, stack: list[Any]) -> Any:
@@ -101,8 +113,12 @@ class OpOverload(OperatorBase):
 
     def redispatch(self, /, keyset: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         """Run the kernel that a key set selects, without mask and thread-local state. Raise TypeError for anything but
-        a key set.
+        a key set; AttributeError if Python objects are passed on.
         """
+        if self._passes_objects:
+            raw = keyset.raw_repr()
+            cell = self._entry.redispatch_lookup[raw]
+            return self._with_objects("pyobject_redispatch", cell, raw, args, kwargs)
         if not isinstance(keyset, DispatchKeySet):
             raise TypeError(
                 "redispatch_boxed(): incompatible function arguments. The following argument types are supported:\n"
@@ -111,6 +127,27 @@ class OpOverload(OperatorBase):
         stack = stack_for(self._entry.schema, args, kwargs)
         redispatch_boxed(self._entry, keyset.raw_repr(), stack)
         return results(self._entry, stack)
+
+    def _with_objects(self, how: CallKind, cell: Cell, ks: int, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Pass Python objects to a Python kernel, without a check of their types or of the result. A kernel of C++ gets
+        a stack.
+        """
+        python = None if cell.kernel is None else cell.kernel.python
+        if python is not None:
+            return run_with_objects(how, cell, python, ks, args, kwargs)
+        schema = self._entry.schema
+        stack = stack_for(schema, args, kwargs)
+        run_boxed(how, self._entry, cell, ks, stack)
+        return results_of(schema, stack)
+
+    def _is_pyobj_dispatcher_enabled(self) -> bool:
+        return self._passes_objects
+
+    def _can_enable_pyobj_dispatch(self) -> bool:
+        return all(returned.type == "Tensor" for returned in self._entry.schema.returns)
+
+    def _enable_pyobj_dispatch(self, enabled: bool = True) -> None:
+        self._passes_objects = enabled and self._can_enable_pyobj_dispatch()
 
     def _op_dk(self, key: Any, /, *args: Any, **kwargs: Any) -> Any:
         """``callBoxedForDispatchKey``: run the kernel registered for the key itself, or the key's fallback."""
@@ -198,7 +235,7 @@ class OpOverloadPacket:
         """Call the first overload whose schema fits. Raise RuntimeError if none does."""
         overloads = self.op_overloads()
         if len(overloads) == 1:
-            return overloads[0](*args, **kwargs)
+            return overloads[0]._boxed(*args, **kwargs)
         failures = []
         for overload in overloads:
             try:

@@ -12,7 +12,7 @@ from typing import Any
 
 from dispatchviz.core.bindings.pybind import bound
 from dispatchviz.core.bindings.python_keys import DispatchKey as PythonKey
-from dispatchviz.core.call.dispatcher import _run_boxed, boxed_keys, redispatch_boxed
+from dispatchviz.core.call.dispatcher import boxed_keys, redispatch_boxed, run_boxed
 from dispatchviz.core.kernel.boxing import boxed_form
 from dispatchviz.core.keys.keys import KEY_BITS, DispatchKey
 from dispatchviz.core.python_side.ivalue import DTYPE_NUMBERS, to_object
@@ -146,6 +146,6 @@ def call_for_dispatch_key(op: OperatorEntry, key: DispatchKey, stack: list[Any])
     ks = base & op.mask_for(base)
     cell = op.redispatch_lookup[ks & ~_PYTHON_DISPATCHER]
     if cell.kernel is kernel:  # always, if the Python dispatcher calls
-        _run_boxed("callBoxedForDispatchKey", op, cell, ks, stack)
+        run_boxed("callBoxedForDispatchKey", op, cell, ks, stack)
     else:
         boxed_form(op, kernel)(ks, stack)

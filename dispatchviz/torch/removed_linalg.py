@@ -64,5 +64,25 @@ def eig(self: Tensor, eigenvectors: bool = False, *, e: Any = None, v: Any = Non
     )
 
 
-FUNCTIONS = {function.__name__: function for function in (eig, lstsq, matrix_rank, solve, symeig)}
+def cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> NoReturn:
+    """Raise RuntimeError."""
+    raise RuntimeError(
+        f"{_GONE} `torch.cholesky` is deprecated in favor of `torch.linalg.cholesky`.\n"
+        "L = torch.cholesky(A) should be replaced with:\nL = torch.linalg.cholesky(A)\n"
+        "U = torch.cholesky(A, upper=True) should be replaced with:\nU = torch.linalg.cholesky(A).mH"
+    )
+
+
+def qr(input: Tensor, some: bool = True, *, out: Any = None) -> NoReturn:
+    """Raise RuntimeError."""
+    raise RuntimeError(
+        f"{_GONE} `torch.qr` is deprecated in favor of `torch.linalg.qr` and the boolean parameter `some` has been "
+        "replaced with a string parameter `mode`.\n\n"
+        "Q, R = torch.qr(A) should be replaced with:\nQ, R = torch.linalg.qr(A, mode='reduced')\n\nand\n\n"
+        "Q, R = torch.qr(A, some=False) should be replaced with:\nQ, R = torch.linalg.qr(A, mode='complete')\n\n"
+        f"Since `some` was set to {some}, use mode='{'reduced' if some else 'complete'}'."
+    )
+
+
+FUNCTIONS = {function.__name__: function for function in (cholesky, eig, lstsq, qr, matrix_rank, solve, symeig)}
 METHODS = {name: function for name, function in FUNCTIONS.items() if name != "matrix_rank"}

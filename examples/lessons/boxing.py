@@ -25,7 +25,7 @@ z = torch.vmap(torch.ops.lesson.negative)(x)
 #
 # predict: call sin at FuncTorchDynamicLayerFrontMode
 # Front comes first, before autograd and every other key in the set. Its kernel is a fallback: the
-# same function, `dynamicLayerFrontFallback`, serves `sin` and all other operators except twelve.
+# same function, `dynamicLayerFrontFallback`, serves `sin` and all other operators except thirteen.
 #
 # stop: event Boxed in `s =`
 # This is how one function takes any arguments. The values are pushed onto a stack of IValues, a
@@ -102,7 +102,7 @@ def facts():
         assert "[backend fallback]" in cell(operator, front)
         assert "[backend fallback]" in cell(operator, back)
     own = torch._C._dispatch_get_registrations_for_dispatch_key(front)
-    assert len(own) == 12, "these have a kernel of their own there"
+    assert len(own) == 13, "these have a kernel of their own there"
     assert "[kernel]" in cell("aten::sin", "FuncTorchBatched"), "a batch rule"
     assert "BatchRules" in cell("aten::sin", "FuncTorchBatched")
     assert "[backend fallback]" in cell("lesson_facts::negative", "FuncTorchBatched")

@@ -106,7 +106,7 @@ def facts():
         assert entries["tanh"].startswith("tanh(Tensor self) -> Tensor\n")
         assert "structured_delegate: tanh.out" in entries["tanh"]
         assert "variants: function, method" in entries["tanh"]
-        assert "CPU, CUDA, MPS, MTIA: tanh_out" in entries["tanh.out"]
+        assert "CPU, CUDA, MPS, MTIA, XPU: tanh_out" in entries["tanh.out"]
         assert "dispatch:" not in entries["square"]
         derivatives = (packaged / "autograd" / "derivatives.yaml").read_text()
         formulas = {text.split("(")[0]: text for text in derivatives.split("- name: ")}

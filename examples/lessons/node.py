@@ -1,6 +1,6 @@
 # # What is in a Node?
 #
-# `grad_fn` is a Node: a C++ class with thirteen members, defined in torch/csrc/autograd/node.h.
+# `grad_fn` is a Node: a C++ class with fourteen members, defined in torch/csrc/autograd/node.h.
 # Backward knows your program only from these members and those of its subclasses. When is each
 # member set, and which code reads it? Below, `x` requires grad and `w` does not. What must be kept
 # for the gradient of `x`, and what can be left out?
@@ -123,7 +123,7 @@ def facts():
         text = header.read_text()
         body = text[text.index("uint64_t sequence_nr_;") :].partition("\n};")[0]
         members = re.findall(r"(\w+_)(?: = \w+|\{nullptr\})?;", body)
-        assert len(members) == 13, members
+        assert len(members) == 14, members
         for name in ("thread_id_", "mutex_", "next_edges_", "tensor_pre_hooks_", "input_metadata_"):
             assert name in members
         assert "virtual variable_list apply(variable_list&& inputs) = 0;" in text

@@ -121,7 +121,7 @@ def facts():
         entry = {name: text.split(f"- func: {name}(")[1].split("- func:")[0] for name in ("mul.Tensor", "mul.out")}
         assert "structured_delegate: mul.out" in entry["mul.Tensor"]
         assert "structured: True" in entry["mul.out"]
-        assert "CPU, CUDA, MPS, MTIA: mul_out" in entry["mul.out"], "one impl for both"
+        assert "CPU, CUDA, MPS, MTIA, XPU: mul_out" in entry["mul.out"], "one impl for both"
 
 
 def check(trace):

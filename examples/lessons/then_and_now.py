@@ -4,7 +4,7 @@
 # of it has changed. Judge three of its statements: inside `randn`, `normal_` goes through
 # autograd; if nothing requires grad, the autograd kernel will soon not even be called; `vmap`
 # slices the batch and calls the operator for each example. At each place `Y` shows the old
-# statement, and what PyTorch 2.13 does.
+# statement, and what PyTorch 2.14 does.
 
 import torch
 

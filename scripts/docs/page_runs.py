@@ -11,7 +11,7 @@ A page is Markdown as people read it, with five rules:
   of reasons.
 - Indented commands of dispatchviz run after all that, and must exit with status 0.
 
-A page with ``--engine torch`` in a ``console`` block needs PyTorch 2.13 (``.venv-torch/bin/python -m scripts.docs
+A page with ``--engine torch`` in a ``console`` block needs PyTorch 2.14 (``.venv-torch/bin/python -m scripts.docs
 PAGE``).
 """
 

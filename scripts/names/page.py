@@ -69,5 +69,5 @@ def _lines(found: Mapping[Name, Place]) -> Iterator[str]:
 
 
 def _row(name: Name, place: Place) -> str:
-    remark = f"PyTorch 2.13 has it no longer: {name.remark}" if name.gone else name.remark
+    remark = f"PyTorch 2.14 has it no longer: {name.remark}" if name.gone else name.remark
     return f"| `{name.text}` | {seen_in(place)} | `{place.command}` | {remark} |"

@@ -40,6 +40,9 @@ from dispatchviz.explain.sentences.table_claims import (
 from tests.claims.checks import Answer, Question, checks, difference
 from truth.observers.elf_symbols import Library
 
+BUILD = "cpu" if torch.version.cuda is None else "cuda"
+"""The kind of the installed build."""
+
 EMPTY = ("", "missing")
 
 Table = dict[str, tuple[str, str]]
@@ -141,7 +144,7 @@ class Twin:
         self._define = torch._C._dispatch_library("DEF", f"twin{number}", "")
         self._define.define("f(Tensor x) -> Tensor", "")
         self._kernels: dict[str, list[Any]] = {}
-        registered = pytorch_registry("cpu").find(operator).registrations
+        registered = pytorch_registry(BUILD).find(operator).registrations
         for key, kernels in registered.items():
             for kernel in reversed(kernels):
                 self._kernels.setdefault(key.name, []).insert(0, self.register(key.name, kernel.fallthrough))
@@ -326,7 +329,8 @@ def named_set(claim: NamedSet, question: Question | None) -> Answer:
 
 
 COUNTING = """
-import collections, json, re, torch
+import collections, json, re
+from truth.observers.torch_of_cpu_builds import torch
 found = {"registered": collections.Counter(), "served": collections.Counter()}
 under = re.compile(r"^(\\w+)(?:\\[alias\\])?(?: \\(inactive\\))?: ", re.MULTILINE)
 for name in torch._C._dispatch_get_all_op_names():

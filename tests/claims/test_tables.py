@@ -1,4 +1,4 @@
-"""The claims of ``why OP KEY`` about entries and changes, checked against a CPU build of PyTorch, for many
+"""The claims of ``why OP KEY`` about entries and changes, checked against the installed build of PyTorch, for many
 operators.
 """
 
@@ -25,7 +25,7 @@ from tests.explain.programs import traced
 
 pytestmark = [pytest.mark.torch, pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
-REGISTRY = pytorch_registry("cpu")
+REGISTRY = pytorch_registry(check_tables.BUILD)
 KEYS = (
     *("Undefined", "CPU", "Meta", "XLA", "PrivateUse1", "QuantizedCPU", "SparseCPU", "SparseCsrCPU", "NestedTensorCPU"),
     *("MkldnnCPU", "BackendSelect", "Python", "Functionalize", "Conjugate", "ADInplaceOrView", "AutogradOther"),
@@ -86,7 +86,7 @@ def test_claims_about_keys_hold() -> None:
     asked: Counter[str] = Counter()
     wrong = []
     for key in (*CELL, *ALIASES):
-        for statement in key_statements(key, REGISTRY, "cpu"):
+        for statement in key_statements(key, REGISTRY, check_tables.BUILD):
             for claim in statement.claims:
                 answer = CHECKS[type(claim)](claim, None)
                 asked[type(claim).__name__] += answer is not None

@@ -35,7 +35,7 @@ def files(name: str) -> dict[str, str]:
 
 
 def test_the_places_of_add_are_pytorchs() -> None:
-    """Compare each section with the output of ``torchgen`` and ``tools/autograd`` of 2.13."""
+    """Compare each section with the output of ``torchgen`` and ``tools/autograd`` of 2.14."""
     found = files("add.Tensor")
     assert found == {
         "torch.add": "python_torch_functions_2.cpp",
@@ -220,7 +220,7 @@ def test_pytorchs_entries_are_whole_and_every_file_has_its_writer_and_its_lines(
 def test_the_text_of_a_file_is_shown_alone() -> None:
     out = dispatchviz("codegen", "add", "--file", "VariableType").out
     first, empty, *code = out.splitlines()
-    assert first.startswith("torch/csrc/autograd/generated/VariableType_2.cpp: what torchgen (2.13.0) writes for")
+    assert first.startswith("torch/csrc/autograd/generated/VariableType_2.cpp: what torchgen (2.14.1) writes for")
     assert (empty, code[0].partition("(")[0]) == ("", "at::Tensor add_Tensor")
     assert "  c10::intrusive_ptr<AddBackward0> grad_fn;" in code
     found = json.loads(dispatchviz("codegen", "AddBackward0", "--file", "NativeFunctions.h", "--json").out)

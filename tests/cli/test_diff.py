@@ -224,13 +224,13 @@ def test_recording_and_model_are_compared_by_common_events(tmp_path: Path) -> No
     name = script(tmp_path, PLAIN, "plain.py")
     dispatchviz("trace", "--save", "model.dvtrace", name, cwd=tmp_path)
     trace = Trace.load(tmp_path / "model.dvtrace")
-    header = msgspec.structs.replace(trace.header, engine="torch", pytorch="2.14.1+cpu")
+    header = msgspec.structs.replace(trace.header, engine="torch", pytorch="2.13.0+cpu")
     Trace(header, tuple(trace)).save(tmp_path / "torch.dvtrace")
     ended = dispatchviz("diff", "model.dvtrace", "torch.dvtrace", cwd=tmp_path)
     assert ended.status == 0
     assert " ".join(ended.out.split()) == (
-        "Two releases are compared: one run is on the model of PyTorch 2.13, and one is recorded on PyTorch "
-        "2.14.1+cpu. Only what both record is compared, without numbers. PyTorch did what the model does."
+        "Two releases are compared: one run is on the model of PyTorch 2.14, and one is recorded on PyTorch "
+        "2.13.0+cpu. Only what both record is compared, without numbers. PyTorch did what the model does."
     )
     other = script(tmp_path, NO_GRAD, "no_grad.py")
     ended = dispatchviz("diff", "torch.dvtrace", other, cwd=tmp_path)

@@ -58,7 +58,7 @@ def test_a_program_comes_through_standard_input(tmp_path: Path) -> None:
     for command in (["run", "--plain"], ["trace"]):
         ended = dispatchviz(*command, "-", "-a", given=PROGRAM)
         assert (ended.status, ended.err) == (0, "['-', '-a'] False\n")
-        assert ended.out.startswith("<stdin> on the model of PyTorch 2.13.0, cuda: ")
+        assert ended.out.startswith("<stdin> on the model of PyTorch 2.14.1, cuda: ")
         assert "line 3  torch.ones(2).requires_grad_().sum().backward()" in ended.out
     ended = dispatchviz("export", "-", "-o", tmp_path / "a.svg", "--", "x", given=PROGRAM)
     assert ended == (0, "['-', 'x'] False\n", "")

@@ -32,9 +32,9 @@ aten::add.Tensor  (build cpu)
   95 of 137 entries hold a kernel; the mask of its calls is 0x3fd7387bfbffffff
 
  1 ● CPU            kernel
-     wrapper_CPU_add_Tensor  RegisterCPU_0.cpp:1297
+     wrapper_CPU_add_Tensor  RegisterCPU_0.cpp:1307
 97 ● AutogradCUDA   autograd kernel
-     VariableType::add_Tensor  VariableType_2.cpp:10455
+     VariableType::add_Tensor  VariableType_2.cpp:10917
  4 ✗ XLA            missing
 86 ↷ BackendSelect  backend fallback
      fallthrough_kernel  BackendSelectFallbackKernel.cpp:3
@@ -63,7 +63,7 @@ def test_table_is_printed_as_json() -> None:
             "kernel": "wrapper_CompositeExplicitAutograd__sum",
             "reason": "default backend kernel",
             "source": "CompositeExplicitAutograd",
-            "registered": "registered at build/aten/src/ATen/RegisterCompositeExplicitAutograd_0.cpp:10718",
+            "registered": "registered at build/aten/src/ATen/RegisterCompositeExplicitAutograd_0.cpp:10720",
             "state": "here",
         }
     ]

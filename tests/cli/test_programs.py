@@ -43,7 +43,7 @@ def test_the_text_log_of_the_founding_program() -> None:
     assert (ended.status, ended.err) == (0, "")
     head, *rest = ended.out.splitlines()
     cuda = "CuPy on" if detect()[0] else "emulated on NumPy ("
-    assert head.startswith(f"examples/forum.py on the model of PyTorch 2.13.0, cuda: {cuda}")
+    assert head.startswith(f"examples/forum.py on the model of PyTorch 2.14.1, cuda: {cuda}")
     text = "\n".join(rest)
     assert all(
         words in text for words in ("line 6  z = torch.add(x, y)", "0x1000010002", "0x10002", "no difference here")

@@ -30,6 +30,7 @@ KNOWN = (
     (r"T.Size", "int64|int32|uint8", "PyTorch keeps NumPy's integers as they are"),
     ("norm|clamp|std", "complex|Complex|nan|truth value", "no real number where a kernel wants one"),
     ("", "Index object", "an address"),
+    ("", "Found no NVIDIA driver", "the machine has no GPU, and cuda is emulated"),
 )
 """The call, the texts of PyTorch and of the model (regular expressions), and the reason."""
 

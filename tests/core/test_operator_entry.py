@@ -184,7 +184,7 @@ def test_kernel_of_pytorch_without_ours_raises() -> None:
     text = failure(pytorch().operators["aten::add.Tensor"], 0x800001)
     assert text == (
         "the dispatch table entry of aten::add.Tensor for SparseCPU holds PyTorch's kernel "
-        "wrapper_SparseCPU_Tensor_add (registered at build/aten/src/ATen/RegisterSparseCPU_0.cpp:387), "
+        "wrapper_SparseCPU_Tensor_add (registered at build/aten/src/ATen/RegisterSparseCPU_0.cpp:388), "
         "which dispatchviz does not implement"
     )
 

@@ -94,7 +94,7 @@ def test_the_records_of_unseen_kinds_say_so() -> None:
 def test_nothing_of_the_model_is_unseen() -> None:
     header = Header(cuda="CuPy", program="x.py")
     assert not any(is_unseen(header, kind) for kind in typing.get_args(Unseen))
-    assert engine_text(header) == "the model of PyTorch 2.13.0, cuda: CuPy"
+    assert engine_text(header) == "the model of PyTorch 2.14.1, cuda: CuPy"
 
 
 @pytest.mark.parametrize(("build", "name"), [("CPU", "cpu"), ("CUDA 12.8", "cuda"), ("ROCm 6.4", "cuda")])

@@ -101,6 +101,8 @@ def test_a_name_that_leaves_the_choice_open_names_the_others() -> None:
         ("addd", "there is no operator 'addd'; did you mean .*aten::add"),
         ("add.Foo", "aten::add has no overload 'Foo'; its overloads are .*Tensor"),
         ("nope::add", "there is no operator 'nope::add'"),
+        ("cholesky", "the operator 'cholesky' was removed in 2.14; use aten::linalg_cholesky"),
+        ("aten::qr.Q", "the operator 'aten::qr.Q' was removed in 2.14; use aten::linalg_qr"),
     ],
 )
 def test_operators_that_do_not_exist(text: str, says: str) -> None:

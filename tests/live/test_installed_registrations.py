@@ -32,7 +32,7 @@ def is_parsable(key: str) -> bool:
 
 
 def installed_release() -> tuple[int, int]:
-    """Return the installed release. The model describes 2.13."""
+    """Return the installed release. The model describes 2.14."""
     return release(installed_torch().__version__)
 
 
@@ -58,7 +58,7 @@ def located(installed: InstalledPyTorch, dump: str) -> list[str]:
 
 
 def differing(installed: InstalledPyTorch, name: str) -> set[str]:
-    """Return the rows that only one of the two tables has, for keys that both 2.13 and this release have."""
+    """Return the rows that only one of the two tables has, for keys that both 2.14 and this release have."""
     there = installed.torch._C._dispatch_dump_table(name)
     rows = set(dump_table(installed.registry().find(name)).splitlines()) ^ set(located(installed, there))
     keys = {"Undefined", *installed.keys} - installed.unknown_keys
@@ -168,7 +168,7 @@ NAMES = "aten::mm", "aten::relu", "aten::sin", "aten::new"
 def later() -> Snapshot:
     """Return a release that registers as the model's does, before a test changes it."""
     ours = snapshot_of_model(NAMES, "CPU")
-    return msgspec.structs.replace(ours, torch="2.14.1+cpu")
+    return msgspec.structs.replace(ours, torch="2.15.0+cpu")
 
 
 def said(installed: Snapshot, keys: tuple[str, ...] = ("CPU", "AutogradCPU")) -> list[str]:
@@ -186,10 +186,10 @@ def test_two_releases_that_register_alike_explain_nothing() -> None:
 
 def test_an_operator_that_one_release_has_is_named() -> None:
     new = Operator("aten::new", "aten::new(Tensor self) -> Tensor", "a.cpp:1", ())
-    assert said(with_operator(later(), new)) == ["PyTorch 2.14.1 has aten::new, and PyTorch 2.13.0 does not"]
+    assert said(with_operator(later(), new)) == ["PyTorch 2.15.0 has aten::new, and PyTorch 2.14.1 does not"]
     fewer = tuple(one for one in later().operators if one.name != "aten::mm")
     gone = msgspec.structs.replace(later(), operators=fewer)
-    assert said(gone) == ["PyTorch 2.13.0 has aten::mm, and PyTorch 2.14.1 does not"]
+    assert said(gone) == ["PyTorch 2.14.1 has aten::mm, and PyTorch 2.15.0 does not"]
 
 
 def test_a_kernel_counts_only_under_a_key_that_is_called() -> None:
@@ -199,7 +199,7 @@ def test_a_kernel_counts_only_under_a_key_that_is_called() -> None:
     others = tuple(one for one in sin.kernels if one.key != "CPU")
     on_cpu = msgspec.structs.replace(sin, kernels=(*kernels("CPU boxed torch/_native/registry.py:1"), *others))
     (sentence,) = said(with_operator(later(), on_cpu))
-    assert sentence.startswith("PyTorch 2.14.1 registers aten::sin differently from PyTorch 2.13.0: ")
+    assert sentence.startswith("PyTorch 2.15.0 registers aten::sin differently from PyTorch 2.14.1: ")
     assert "the kernel for CPU is boxed torch/_native/registry.py (before: unboxed " in sentence
 
 

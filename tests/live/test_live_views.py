@@ -82,7 +82,7 @@ def test_the_log_begins_with_what_was_observed(traces: dict[str, Trace], name: s
     torch = installed_torch()
     assert first[0].endswith(f" on PyTorch {torch.__version__} (installed, observed), cuda: {cuda_text(torch)}")
     if traces[name].header.differs:
-        assert first[1] == "differences from PyTorch 2.13:"
+        assert first[1] == "differences from PyTorch 2.14:"
     else:
         assert first[1].endswith("not visible in a release build: dispatchviz doctor --unseen lists them")
         assert not first[2]

@@ -47,7 +47,7 @@ class Elements(HTMLParser):
 
 def test_a_card_says_what_ran_and_has_log_and_graph() -> None:
     page = Elements(trace_html(forum()))
-    assert "on the model of PyTorch 2.13.0, cuda: emulated on NumPy" in page.text
+    assert "on the model of PyTorch 2.14.1, cuda: emulated on NumPy" in page.text
     assert "call aten::add.Tensor → AutogradCUDA" in page.text
     assert set(page.names) <= {"div", "p", "details", "summary", "pre", "img"}
     image = next(attributes for name, attributes in page.attributes if name == "img")

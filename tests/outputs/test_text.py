@@ -27,7 +27,7 @@ def guards(count: int) -> Trace:
 def test_log_has_rows_and_reasons() -> None:
     assert "\n".join(text_log(guards(2))) == (
         """\
-a.py on the model of PyTorch 2.13.0, cuda: emulated on NumPy (no GPU)
+a.py on the model of PyTorch 2.14.1, cuda: emulated on NumPy (no GPU)
 
 0 > line 2  x = f(y)
 1 §   guard AutoDispatchBelowAutograd
@@ -54,11 +54,11 @@ def test_log_begins_with_the_problems_of_a_file() -> None:
 
 
 def test_a_real_PyTorch_is_called_so() -> None:
-    about = "PyTorch 2.13.0, CPU build, release"
+    about = "PyTorch 2.14.1, CPU build, release"
     header = Header(cuda="none", program="a.py", engine="torch", build=about, blind_spots=("The ready queue.",))
     trace = Trace(header, [])
     assert list(text_log(trace)) == [
-        "a.py on PyTorch 2.13.0 (installed, observed), cuda: none",
+        "a.py on PyTorch 2.14.1 (installed, observed), cuda: none",
         "one kind of facts is not visible in a release build: dispatchviz doctor --unseen lists them",
     ]
 

@@ -98,7 +98,7 @@ def test_a_part_that_the_model_lacks_raises() -> None:
     outcome = _run("import torch.onnx\n")
     assert outcome.error_message == (
         "p.py, line 1: ModuleNotFoundError: No module named 'torch.onnx': "
-        "it is not in dispatchviz's model of PyTorch 2.13.0; an installed PyTorch may have it: --engine torch records "
+        "it is not in dispatchviz's model of PyTorch 2.14.1; an installed PyTorch may have it: --engine torch records "
         "the program there"
     )
 

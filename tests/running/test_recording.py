@@ -126,7 +126,7 @@ def test_traces_are_saved_loaded_and_drawn(tmp_path: Path) -> None:
 
 def test_show_prints_the_log_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     Trace(Header(cuda="emulated on NumPy (requested)", program="p.py"), []).show()
-    assert capsys.readouterr().out == "p.py on the model of PyTorch 2.13.0, cuda: emulated on NumPy (requested)\n"
+    assert capsys.readouterr().out == "p.py on the model of PyTorch 2.14.1, cuda: emulated on NumPy (requested)\n"
 
 
 def test_another_frame_instead_of_one_that_is_gone_is_not_where_the_recording_began() -> None:

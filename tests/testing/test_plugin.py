@@ -115,7 +115,7 @@ def test_a_failing_test_shows_its_log(shown: Callable[..., Reports]) -> None:
         [
             "E*AssertionError: wrapper_CUDA_add_Tensor did not run under CPU",
             "*- dispatchviz log -*",
-            "test_add.py::test_add on the model of PyTorch 2.13.0, cuda: *",
+            "test_add.py::test_add on the model of PyTorch 2.14.1, cuda: *",
             "*line 5 in test_*  x = torch.ones(2, requires_grad=True)",
             "*line 6 in test_*  y = x + x",
             "*redispatch aten::add.Tensor → CPU",

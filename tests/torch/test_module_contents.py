@@ -74,7 +74,7 @@ PROGRAMS = {
         "True [-1.0, -1.0]\n",
     ),
 }
-"""Name -> program and the output of PyTorch 2.13."""
+"""Name -> program and the output of PyTorch 2.14.1."""
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -126,7 +126,7 @@ def test_using_an_uninitialized_parameter_raises() -> None:
         nn.LazyConv2d(3, 2, groups=3)(torch.ones(1, 2, 3, 4))
 
 
-LACKS = "is not in dispatchviz's model of PyTorch 2.13.0"
+LACKS = "is not in dispatchviz's model of PyTorch 2.14.1"
 INSTALLED = "; an installed PyTorch may have it: --engine torch records the program there"
 
 MISSING = (
@@ -238,7 +238,7 @@ def test_a_missing_attribute_raises_the_same_error(name: str) -> None:
 def test_similar_names_are_only_for_names_that_pytorch_lacks_too() -> None:
     error = str(asked("import dispatchviz.torch as torch; torch.oness"))
     text, _, close = error.partition("; close name")
-    assert text == "torch.oness is neither in dispatchviz's model nor in PyTorch 2.13.0"
+    assert text == "torch.oness is neither in dispatchviz's model nor in PyTorch 2.14.1"
     assert "ones" in close.partition(": ")[2].split(", ")
     assert "close name" not in str(asked("import dispatchviz.torch as torch; torch.sparse_coo_tensor"))
 

@@ -93,7 +93,7 @@ def test_a_failing_test_prints_how_to_make_its_record_again(pytester: pytest.Pyt
     """)
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-W", "ignore")
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["*make the record again*", "python -m truth.record programs/views  *PyTorch 2.13*"])
+    result.stdout.fnmatch_lines(["*make the record again*", "python -m truth.record programs/views  *PyTorch 2.14*"])
     assert result.stdout.str().count("python -m truth.record") == 1
 
 

@@ -55,9 +55,9 @@ def test_every_statement_fits_into_the_width(width: int) -> None:
 
 def test_old_and_new_statements_are_side_by_side_if_they_fit() -> None:
     wide = [row.plain for row in statement_rows(forum(), 0, 100)]
-    assert any("2020: " in row and "2.13: " in row for row in wide)
+    assert any("2020: " in row and "2.14: " in row for row in wide)
     narrow = [row.plain for row in statement_rows(forum(), 0, 60)]
-    assert not any("2020: " in row and "2.13: " in row for row in narrow)
+    assert not any("2020: " in row and "2.14: " in row for row in narrow)
 
 
 def test_every_verdict_has_its_own_sign() -> None:

@@ -38,7 +38,7 @@ def _in_own_process(name: str) -> list[str]:
 
 
 def _run_here(name: str) -> None:
-    import torch
+    from truth.observers.torch_of_cpu_builds import torch
 
     print(json.dumps(run(torch, PROGRAMS[name])))
 

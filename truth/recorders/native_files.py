@@ -114,7 +114,7 @@ def _operator(name: str) -> str:
 
 def _forward(name: str) -> str:
     """The operator of a function, with backward functions and other overloads combined."""
-    return re.sub(r"(_backward)?(_(Scalar|Tensor))*$", "", _operator(name))
+    return re.sub(r"(_backward)?(_(Scalar|Tensor|dim_int))*$", "", _operator(name))
 
 
 def _stem(name: str) -> str:

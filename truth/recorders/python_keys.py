@@ -49,8 +49,11 @@ def files(part: str) -> Iterator[tuple[Path, str]]:
     version = torch.__version__.partition("+")[0]
     answers = {name: printed(source) for name, source in programs().items()}
     yield records.HERE / "python_keys.json", json_text({"torch": version, "printed": answers})
-    calls = {name: seen(source) for name, source in seen_programs().items()}
-    in_children = {name: in_a_child(source) for name, source in seen_programs().items() if "torch.tensor(" in source}
-    by_wrappers = {name: found for name, found in in_children.items() if found is not None}
+    sources = seen_programs()
+    in_children = {name: in_a_child(source) for name, source in sources.items() if "torch.tensor(" in source}
+    order = sorted(sources, key=lambda name: "_set_sequence_nr" not in sources[name])  # before numbers are that large
+    found = {name: seen(sources[name]) for name in order}
+    calls = {name: found[name] for name in sources}
+    by_wrappers = {name: of for name, of in in_children.items() if of is not None}
     whole = {"torch": version, "seen": calls, "seen_by_wrappers": by_wrappers}
     yield records.HERE / "python_keys_seen.json", json_text(whole)

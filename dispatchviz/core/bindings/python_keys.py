@@ -97,6 +97,9 @@ class DispatchKey:
         return hash(self._value)
 
     def __eq__(self, other: object) -> bool:
+        """Compare with a key or its name. Raise RuntimeError if no key has the name."""
+        if isinstance(other, str):
+            return int(parse_dispatch_key(other)) == self._value
         return isinstance(other, DispatchKey | MachineKey) and int(other) == self._value
 
     def __getstate__(self) -> int:

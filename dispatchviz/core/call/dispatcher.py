@@ -12,7 +12,7 @@ Rule 2: without a recorder, recording costs one check here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.seam import recorder
@@ -52,7 +52,7 @@ def call_boxed(op: OperatorEntry, stack: list[Any]) -> None:
     saved = save_state()
     try:
         cell, ks = op.lookup[(boxed_keys(op, stack) | state.included) & (_BACKENDS | ~state.excluded)]
-        _run_boxed("callBoxed", op, cell, ks, stack)
+        run_boxed("callBoxed", op, cell, ks, stack)
     except BaseException:  # it may be the call of ``torch.ops``
         restore_state(saved)
         raise
@@ -60,7 +60,37 @@ def call_boxed(op: OperatorEntry, stack: list[Any]) -> None:
 
 def redispatch_boxed(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
     """Redispatch a boxed call (``Dispatcher::redispatchBoxed``)."""
-    _run_boxed("redispatchBoxed", op, op.redispatch_lookup[ks], ks, stack)
+    run_boxed("redispatchBoxed", op, op.redispatch_lookup[ks], ks, stack)
+
+
+def entry_for(op: OperatorEntry, args: Sequence[Any]) -> tuple[Cell, int]:
+    """Return the entry for a call with Python objects, and its key set (``pyobject_dispatch_vectorcall``)."""
+    state = thread.state
+    return op.lookup[(boxed_keys(op, args) | state.included) & (_BACKENDS | ~state.excluded)]
+
+
+def run_with_objects(
+    how: CallKind, cell: Cell, python: Function, ks: int, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Any:
+    """Return the result of a Python kernel. The arguments and the result are its own objects, without a stack."""
+    rec = recorder.active
+    if rec is None:
+        return python(ks, *args, **kwargs)
+    if how == "pyobject_dispatch":
+        rec.called(how, cell, ks, args)
+    else:
+        rec.redispatched(how, cell, ks)
+    try:
+        result = python(ks, *args, **kwargs)
+    except BaseException as error:
+        rec.call_failed(error)
+        raise
+    if rec.hashes:
+        rec.result_hashed(cell.operator, result)
+    if rec.numbers:
+        rec.numbers_after(cell.operator, args, result)
+    rec.returned(result)
+    return result
 
 
 def boxed_keys(op: OperatorEntry, args: Sequence[Any]) -> int:
@@ -87,14 +117,15 @@ def generator_keys(op: OperatorEntry, args: Sequence[Any]) -> int:
     return 0 if generator is None else int(generator.key_set)
 
 
-def _run_boxed(how: CallKind, op: OperatorEntry, cell: Cell, ks: int, stack: list[Any]) -> None:
+def run_boxed(how: CallKind, op: OperatorEntry, cell: Cell, ks: int, stack: list[Any]) -> None:
+    """Run the kernel of an entry, which pops its arguments and pushes its returns."""
     rec = recorder.active
     if rec is None:
         cell.boxed(ks, stack)
         return
     below = len(stack) - len(op.schema.arguments)
     args = tuple(stack[below:]) if rec.numbers else ()
-    if how == "callBoxed":
+    if how in ("callBoxed", "pyobject_dispatch"):
         rec.called(how, cell, ks, stack[below:])
     else:
         rec.redispatched(how, cell, ks)

@@ -156,15 +156,15 @@ KERNELS = {
         _nested_tensor_from_tensor_list.out _nested_tensor_softmax_with_shape _nested_view_from_buffer_copy.out
         _nested_view_from_jagged_copy.out _new_zeros_with_same_feature_meta.out _nnpack_spatial_convolution.out
         _pack_padded_sequence.out _padded_dense_to_jagged_forward _pdist_backward.out _pdist_forward.out
-        _philox_key_fold_in _philox_key_split _philox_normal _philox_normal.out _philox_normal_ _philox_uniform
-        _philox_uniform.out _philox_uniform_ _pin_memory.out _resize_output _resize_output.out _resize_output_
-        _sample_dirichlet.out _scaled_dot_product_attention_math_for_mps
+        _philox_key_fold_in _philox_key_fold_in.Tensor _philox_key_split _philox_normal _philox_normal.out
+        _philox_normal_ _philox_uniform _philox_uniform.out _philox_uniform_ _pin_memory.out _resize_output
+        _resize_output.out _resize_output_ _sample_dirichlet.out _scaled_dot_product_attention_math_for_mps
         _scaled_dot_product_cudnn_attention_backward _scaled_dot_product_efficient_attention_backward
         _scaled_dot_product_flash_attention.quantized _scaled_dot_product_flash_attention_backward
         _scaled_dot_product_fused_attention_overrideable_backward _scaled_grouped_mm _scaled_grouped_mm_v2
-        _scaled_mm _scaled_mm.out _scaled_mm_v2 _scaled_mm_v2.out _segment_reduce_backward.out
-        _slow_conv2d_backward.grad_input _slow_conv2d_backward.output_mask_out _sparse_addmm.out
-        _sparse_broadcast_to _sparse_broadcast_to_copy _sparse_broadcast_to_copy.out
+        _scaled_grouped_mm_v2.out _scaled_mm _scaled_mm.out _scaled_mm_v2 _scaled_mm_v2.out
+        _segment_reduce_backward.out _slow_conv2d_backward.grad_input _slow_conv2d_backward.output_mask_out
+        _sparse_addmm.out _sparse_broadcast_to _sparse_broadcast_to_copy _sparse_broadcast_to_copy.out
         _sparse_compressed_tensor_with_dims _sparse_coo_tensor_with_dims _sparse_coo_tensor_with_dims.out
         _sparse_coo_tensor_with_dims_and_tensors.out _sparse_csr_prod.dim_dtype_out _sparse_csr_prod.dim_dtype
         _sparse_csr_sum.dim_dtype_out _sparse_csr_sum.dim_dtype _sparse_log_softmax.out
@@ -214,9 +214,9 @@ KERNELS = {
         hamming_window.periodic_alpha_beta_out hann_window.out hann_window.periodic_out hardswish_backward.out
         hspmm.out hspmm index_fill.int_Scalar_out index_fill.int_Tensor_out index_put.out indices_copy.out
         int_repr.out int_repr kaiser_window.out kaiser_window.periodic_out kaiser_window.beta_out lift.out
-        lift_fresh_copy.out linalg__powsum linalg_matrix_exp.out linear_backward.out log_normal.out
-        masked_fill.Scalar_out masked_fill.Tensor_out masked_scatter.out matmul_backward.out matmul_backward
-        max_pool2d_backward.out median.out miopen_batch_norm.out miopen_batch_norm_backward.out
+        lift_fresh_copy.out linalg__powsum linalg_matrix_exp.out linalg_matrix_sqrth.out linear_backward.out
+        log_normal.out masked_fill.Scalar_out masked_fill.Tensor_out masked_scatter.out matmul_backward.out
+        matmul_backward max_pool2d_backward.out median.out miopen_batch_norm.out miopen_batch_norm_backward.out
         miopen_convolution.out miopen_convolution_add_relu miopen_convolution_relu miopen_convolution_transpose.out
         miopen_ctc_loss.out miopen_depthwise_convolution.out miopen_rnn.out mkldnn_adaptive_avg_pool2d_backward.out
         mkldnn_adaptive_avg_pool2d_backward mkldnn_convolution.out mkldnn_linear.out mkldnn_linear_backward.out
@@ -291,17 +291,17 @@ KERNELS = {
     "Functionalize ADInplaceOrView Tracer CPU CUDA Autograd": """
         _amp_update_scale_ _batch_norm_with_update.out _fft_c2c.out _fft_c2r.out _fft_r2c.out _logcumsumexp.out
         _native_batch_norm_legit.out addbmm.out addbmm_ angle.out binary_cross_entropy.out
-        binary_cross_entropy_backward.grad_input bucketize.Tensor_out cholesky.out cholesky_inverse.out
-        conj_physical.out embedding_renorm_ floor_divide.out floor_divide_.Tensor
-        fractional_max_pool3d_backward.grad_input frexp.Tensor_out glu_backward.grad_input hardtanh.out
-        hardtanh_backward.grad_input histc.out huber_loss_backward.out index_select.out linalg_eig.out
-        linalg_eigvals.out linalg_householder_product.out linalg_lstsq.out linalg_solve_triangular.out
-        log_sigmoid_backward.grad_input logical_and.out logical_not.out logical_or.out logical_xor.out logit.out
-        masked_select.out mse_loss_backward.grad_input multi_margin_loss.out multi_margin_loss_backward.grad_input
-        multilabel_margin_loss_backward.grad_input mvlgamma.out nansum.out native_batch_norm.out nonzero.out
-        nonzero_static.out ormqr.out reflection_pad2d.out reflection_pad2d_backward.grad_input
-        replication_pad2d_backward.grad_input replication_pad3d_backward.grad_input searchsorted.Tensor_out
-        searchsorted.Scalar_out smooth_l1_loss_backward.grad_input take.out
+        binary_cross_entropy_backward.grad_input bucketize.Tensor_out cholesky_inverse.out conj_physical.out
+        embedding_renorm_ floor_divide.out floor_divide_.Tensor fractional_max_pool3d_backward.grad_input
+        frexp.Tensor_out glu_backward.grad_input hardtanh.out hardtanh_backward.grad_input histc.out
+        huber_loss_backward.out index_select.out linalg_eig.out linalg_eigvals.out linalg_householder_product.out
+        linalg_lstsq.out linalg_solve_triangular.out log_sigmoid_backward.grad_input logical_and.out logical_not.out
+        logical_or.out logical_xor.out logit.out masked_select.out mse_loss_backward.grad_input
+        multi_margin_loss.out multi_margin_loss_backward.grad_input multilabel_margin_loss_backward.grad_input
+        mvlgamma.out nansum.out native_batch_norm.out nonzero.out nonzero_static.out ormqr.out reflection_pad2d.out
+        reflection_pad2d_backward.grad_input replication_pad2d_backward.grad_input
+        replication_pad3d_backward.grad_input searchsorted.Tensor_out searchsorted.Scalar_out
+        smooth_l1_loss_backward.grad_input take.out
     """,
     "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd": """
         _addmm_activation.out _log_softmax.out _log_softmax_backward_data.out _softmax.out
@@ -328,18 +328,18 @@ KERNELS = {
         linalg_ldl_factor_ex.out linalg_ldl_solve.out linalg_lu.out linalg_lu_factor_ex.out linalg_lu_solve.out
         linalg_qr.out linalg_vector_norm.out linspace.out log.out log10.out log1p.out log2.out logaddexp.out
         logaddexp2.out logit_backward.grad_input logspace.out lt.Scalar_out lt.Tensor_out lu_unpack.out
-        masked_fill_.Tensor masked_scatter_ max_pool2d_with_indices.out max_pool2d_with_indices_backward.grad_input
-        maximum.out mean.out minimum.out mish.out mm.out mse_loss.out mul.out nan_to_num.out ne.Scalar_out
-        ne.Tensor_out neg.out nextafter.out nll_loss_backward.grad_input polar.out polygamma.out
-        pow.Tensor_Tensor_out pow.Scalar_out pow.Tensor_Scalar_out put_ range.out reciprocal.out
-        reflection_pad1d.out reflection_pad1d_backward.grad_input reflection_pad3d.out
-        reflection_pad3d_backward.grad_input remainder.Tensor_out renorm.out replication_pad1d.out
-        replication_pad1d_backward.grad_input replication_pad2d.out replication_pad3d.out round.out rsqrt.out
-        scatter_add.out set_.source_Storage_storage_offset set_.source_Tensor set_ set_.source_Storage sgn.out
-        sigmoid.out sigmoid_backward.grad_input sign.out signbit.out silu.out silu_backward.grad_input sin.out
-        sinc.out sinh.out slow_conv_transpose2d.out smooth_l1_loss.out softplus.out softplus_backward.grad_input
-        softshrink.out softshrink_backward.grad_input special_airy_ai.out special_bessel_j0.out
-        special_bessel_j1.out special_bessel_y0.out special_bessel_y1.out special_chebyshev_polynomial_t.out
+        masked_scatter_ max_pool2d_with_indices.out max_pool2d_with_indices_backward.grad_input maximum.out mean.out
+        minimum.out mish.out mm.out mse_loss.out mul.out nan_to_num.out ne.Scalar_out ne.Tensor_out neg.out
+        nextafter.out nll_loss_backward.grad_input polar.out polygamma.out pow.Tensor_Tensor_out pow.Scalar_out
+        pow.Tensor_Scalar_out put_ range.out reciprocal.out reflection_pad1d.out
+        reflection_pad1d_backward.grad_input reflection_pad3d.out reflection_pad3d_backward.grad_input
+        remainder.Tensor_out renorm.out replication_pad1d.out replication_pad1d_backward.grad_input
+        replication_pad2d.out replication_pad3d.out round.out rsqrt.out scatter_add.out
+        set_.source_Storage_storage_offset set_.source_Tensor set_ set_.source_Storage sgn.out sigmoid.out
+        sigmoid_backward.grad_input sign.out signbit.out silu.out silu_backward.grad_input sin.out sinc.out sinh.out
+        slow_conv_transpose2d.out smooth_l1_loss.out softplus.out softplus_backward.grad_input softshrink.out
+        softshrink_backward.grad_input special_airy_ai.out special_bessel_j0.out special_bessel_j1.out
+        special_bessel_y0.out special_bessel_y1.out special_chebyshev_polynomial_t.out
         special_chebyshev_polynomial_u.out special_chebyshev_polynomial_v.out special_chebyshev_polynomial_w.out
         special_entr.out special_erfcx.out special_hermite_polynomial_h.out special_hermite_polynomial_he.out
         special_i0e.out special_i1.out special_i1e.out special_laguerre_polynomial_l.out
@@ -372,7 +372,7 @@ KERNELS = {
     "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Autograd": "hardswish_ hardtanh_ logit_",
     "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd": """
         _index_put_impl_ fill_.Scalar fill_.Tensor index_fill_.int_Tensor index_fill_.int_Scalar masked_fill_.Scalar
-        relu_ resize_ view_as_real zero_
+        masked_fill_.Tensor relu_ resize_ view_as_real zero_
     """,
     "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional": """
         acos_ acosh_ add_.Tensor asin_ asinh_ atan2_ atan_ atanh_ bitwise_and_.Tensor bitwise_left_shift_.Tensor
@@ -452,7 +452,7 @@ KERNELS = {
         _reshape_alias as_strided view
     """,
     "Tracer AutocastCPU": "_grid_sampler_2d_cpu_fallback fake_quantize_per_tensor_affine",
-    "Tracer AutocastCPU AutocastCUDA": "_convolution.deprecated",
+    "Tracer AutocastCPU AutocastCUDA": "_convolution.deprecated linalg_matrix_sqrth",
     "Tracer AutocastCPU AutocastCUDA Autograd CompositeExplicitAutograd": "conv_tbc",
     "Tracer AutocastCPU AutocastCUDA CPU CUDA Meta Autograd": "multi_margin_loss",
     "Tracer AutocastCPU AutocastCUDA CompositeImplicitAutograd": """
@@ -493,10 +493,10 @@ KERNELS = {
         fft_fft2 fft_fftn fft_hfft fft_ifft fft_ifft2 fft_ifftn fft_ihfft fft_irfft fft_irfft2 fft_irfftn fft_rfft
         fft_rfft2 fft_rfftn inverse linalg_cholesky linalg_cond linalg_eigh linalg_eigvals linalg_eigvalsh
         linalg_inv linalg_matrix_rank.atol_rtol_tensor linalg_matrix_rank.atol_rtol_float linalg_solve linalg_svd
-        linalg_svdvals linalg_tensorinv max_pool3d orgqr pinverse qr svd
+        linalg_svdvals linalg_tensorinv max_pool3d orgqr pinverse svd
     """,
     "Tracer AutocastCPU FuncTorchBatched Autograd CompositeExplicitAutograd": "linalg_lstsq",
-    "Tracer AutocastCPU FuncTorchBatched CPU CUDA Autograd": "cholesky geqrf",
+    "Tracer AutocastCPU FuncTorchBatched CPU CUDA Autograd": "geqrf",
     "Tracer AutocastCPU FuncTorchBatched CPU CUDA Meta Autograd": """
         cholesky_inverse grid_sampler_2d grid_sampler_3d linalg_eig linalg_householder_product reflection_pad2d
         trace
@@ -559,13 +559,11 @@ KERNELS = {
         _transform_bias_rescale_qkv _transformer_encoder_layer_fwd _unique _weight_norm_interface
         _weight_norm_interface_backward batch_norm_backward bincount equal fractional_max_pool3d_backward
         glu_backward_jvp glu_jvp is_set_to mish_backward mse_loss_backward multi_margin_loss_backward
-        multilabel_margin_loss_backward nll_loss2d_backward nll_loss2d_forward nonzero_static
-        repeat_interleave.Tensor segment_reduce slow_conv_dilated2d slow_conv_dilated3d slow_conv_transpose3d
-        unfold_backward
+        multilabel_margin_loss_backward nll_loss2d_backward nll_loss2d_forward nonzero_static segment_reduce
+        slow_conv_dilated2d slow_conv_dilated3d slow_conv_transpose3d unfold_backward
     """,
     "Tracer CPU CUDA Meta Autograd": """
-        _cholesky_solve_helper _ctc_loss _embedding_bag _embedding_bag_forward_only _pdist_forward histc
-        searchsorted.Scalar take
+        _cholesky_solve_helper _ctc_loss _embedding_bag _embedding_bag_forward_only _pdist_forward histc take
     """,
     "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional": """
         _upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward _upsample_nearest_exact3d_backward
@@ -618,7 +616,7 @@ KERNELS = {
         matrix_power.out max.out min.out msort.out multilabel_margin_loss.out multiply.out nanmean.out
         nanquantile.out nanquantile.scalar_out negative.out negative_ nonzero_numpy norm_except_dim
         not_equal.Scalar_out not_equal.Tensor_out not_equal_.Scalar not_equal_.Tensor nuclear_norm.out
-        nuclear_norm.dim_out orgqr.out outer.out pad_sequence qr.Q quantile.out quantile.scalar_out rnn_relu.input
+        nuclear_norm.dim_out orgqr.out outer.out pad_sequence quantile.out quantile.scalar_out rnn_relu.input
         rnn_relu.data rnn_tanh.input rnn_tanh.data row_stack.out set_.source_Tensor_storage_offset slogdet.out
         slow_conv3d special_digamma.out special_erf.out special_erfc.out special_erfinv.out special_exp2.out
         special_expit.out special_expm1.out special_gammainc.out special_gammaincc.out special_gammaln.out
@@ -675,16 +673,16 @@ KERNELS = {
         binary_cross_entropy_backward floor_divide glu_backward grid_sampler_2d_backward grid_sampler_3d_backward
         hardswish hardswish_backward hardtanh hardtanh_backward log_sigmoid_backward logit masked_select max
         max_pool3d_with_indices max_pool3d_with_indices_backward min nansum reflection_pad2d_backward
-        remainder.Scalar_Tensor replication_pad2d_backward replication_pad3d_backward rsub.Tensor unique_consecutive
-        unique_dim unique_dim_consecutive
+        remainder.Scalar_Tensor repeat_interleave.Tensor replication_pad2d_backward replication_pad3d_backward
+        rsub.Tensor unique_consecutive unique_dim unique_dim_consecutive
     """,
     "Tracer FuncTorchBatched CPU CUDA Meta Autograd": """
         _adaptive_avg_pool2d _adaptive_avg_pool3d _cdist_forward _fft_c2c _fft_c2r _fft_r2c angle bucketize.Tensor
         bucketize.Scalar channel_shuffle col2im count_nonzero.dim_IntList embedding_dense_backward flip im2col
         index_select isnan linalg_matrix_exp linalg_solve_triangular log_sigmoid_forward median mode nanmedian
         native_batch_norm native_batch_norm_backward native_group_norm native_group_norm_backward
-        native_layer_norm_backward nonzero relu roll searchsorted.Tensor std.correction std_mean.correction
-        var.correction var_mean.correction where.self
+        native_layer_norm_backward nonzero relu roll searchsorted.Tensor searchsorted.Scalar std.correction
+        std_mean.correction var.correction var_mean.correction where.self
     """,
     "Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional": """
         _linalg_det _linalg_eigh _linalg_slogdet _linalg_solve_ex _linalg_svd _log_softmax
@@ -730,17 +728,18 @@ KERNELS = {
         bitwise_left_shift.Tensor_Scalar bitwise_left_shift.Scalar_Tensor bitwise_or.Scalar bitwise_or.Scalar_Tensor
         bitwise_right_shift.Tensor_Scalar bitwise_right_shift.Scalar_Tensor bitwise_xor.Scalar
         bitwise_xor.Scalar_Tensor block_diag celu complex copysign.Scalar count_nonzero cummax cummin deg2rad
-        diagonal_backward div.Scalar div.Scalar_mode embedding empty_like floor_divide.Scalar fmod.Scalar
-        frexp.Tensor index_fill.int_Tensor index_fill.int_Scalar isinf kthvalue ldexp.Tensor logcumsumexp
-        logical_and logical_not logical_or logical_xor masked_fill.Scalar mean median.dim mul.Scalar mvlgamma
-        nan_to_num nanmedian.dim new_empty new_full new_ones new_zeros ones_like rad2deg remainder.Scalar repeat
-        rsub.Scalar slice_backward sort special_xlog1py.other_scalar special_xlog1py.self_scalar
-        special_zeta.other_scalar special_zeta.self_scalar sub.Scalar unsafe_split.Tensor xlogy.Scalar_Other
-        xlogy.Scalar_Self zeros_like
+        diagonal_backward div.Scalar div.Scalar_mode embedding empty_like fill.Scalar fill.Tensor
+        floor_divide.Scalar fmod.Scalar frexp.Tensor index_fill.int_Tensor index_fill.int_Scalar isinf kthvalue
+        ldexp.Tensor logcumsumexp logical_and logical_not logical_or logical_xor masked_fill.Scalar
+        masked_fill.Tensor mean median.dim mul.Scalar mvlgamma nan_to_num nanmedian.dim new_empty new_full new_ones
+        new_zeros ones_like rad2deg remainder.Scalar repeat rsub.Scalar slice_backward sort
+        special_xlog1py.other_scalar special_xlog1py.self_scalar special_zeta.other_scalar special_zeta.self_scalar
+        sub.Scalar unsafe_split.Tensor xlogy.Scalar_Other xlogy.Scalar_Self zeros_like
     """,
     "Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutogradNonFunctional": """
-        diag_embed diagonal_scatter expand_copy new_empty_strided select_backward select_scatter slice_scatter
-        split_with_sizes_copy unbind_copy.int view_copy
+        diag_embed diagonal_scatter expand_copy new_empty_strided permute_copy select_backward select_scatter
+        slice_scatter split_with_sizes_copy squeeze_copy squeeze_copy.dim squeeze_copy.dims t_copy
+        transpose_copy.int unbind_copy.int unsqueeze_copy view_copy
     """,
     "Tracer FuncTorchDynamicLayerFrontMode CompositeImplicitAutograd": """
         alpha_dropout feature_alpha_dropout feature_dropout trace_backward
@@ -766,10 +765,9 @@ KERNELS = {
     "Tracer FuncTorchVmapMode Meta Autograd CompositeExplicitAutogradNonFunctional": "bernoulli.p",
     "Tracer FuncTorchVmapMode VmapMode CompositeImplicitAutograd": "rand.generator_out randn.out randn.generator_out",
     "Tracer Meta Autograd CompositeExplicitAutograd": """
-        _batch_norm_no_update _native_batch_norm_legit_no_training affine_grid_generator fill.Scalar fill.Tensor
-        huber_loss_backward masked_fill.Tensor masked_scatter masked_scatter_backward randint_like.Tensor
-        rrelu_with_noise_backward smooth_l1_loss_backward soft_margin_loss_backward
-        special_chebyshev_polynomial_t.x_scalar special_chebyshev_polynomial_t.n_scalar
+        _batch_norm_no_update _native_batch_norm_legit_no_training affine_grid_generator huber_loss_backward
+        masked_scatter masked_scatter_backward randint_like.Tensor rrelu_with_noise_backward smooth_l1_loss_backward
+        soft_margin_loss_backward special_chebyshev_polynomial_t.x_scalar special_chebyshev_polynomial_t.n_scalar
         special_chebyshev_polynomial_u.x_scalar special_chebyshev_polynomial_u.n_scalar
         special_chebyshev_polynomial_v.x_scalar special_chebyshev_polynomial_v.n_scalar
         special_chebyshev_polynomial_w.x_scalar special_chebyshev_polynomial_w.n_scalar
@@ -783,10 +781,7 @@ KERNELS = {
         special_shifted_chebyshev_polynomial_w.x_scalar special_shifted_chebyshev_polynomial_w.n_scalar
         unbind_copy.int_out uniform unsafe_split_with_sizes zero
     """,
-    "Tracer Meta Autograd CompositeExplicitAutogradNonFunctional": """
-        copy permute_copy squeeze_copy squeeze_copy.dim squeeze_copy.dims t_copy transpose_copy.int unsqueeze_copy
-        view_copy.dtype
-    """,
+    "Tracer Meta Autograd CompositeExplicitAutogradNonFunctional": "copy view_copy.dtype",
     "Tracer Meta Autograd FuncTorchBatchedDecomposition CompositeExplicitAutograd": "is_same_size",
     "Tracer Meta Autograd FuncTorchBatchedDecomposition CompositeExplicitAutogradNonFunctional": """
         alias_copy as_strided_copy diagonal_copy unfold_copy

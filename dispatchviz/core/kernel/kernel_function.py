@@ -45,6 +45,7 @@ class Kernel:
         signature: bool | None = None,
         pointer: object = None,
         cpp: CppSignature | None = None,
+        python: Callable[..., Any] | None = None,
     ) -> None:
         self.name = name
         """PyTorch's name of the kernel: ``wrapper_CPU_add_Tensor``, ``VariableType::add_Tensor``."""
@@ -68,6 +69,10 @@ class Kernel:
         """A stand-in for its C++ function pointer, if several kernels share one, as all Python kernels do."""
         self.cpp = cpp
         """Its C++ signature, if it may differ from that of its operator. Those are checked."""
+        self.python = python
+        """For a Python kernel of one operator: the function, called as ``python(ks, *args, **kwargs)`` with Python
+        objects.
+        """
 
     def with_function(self, given: Callable[..., Any] | Deferred, boxed: bool | None = None) -> Kernel:
         """A copy with another function, of the boxed or the typed form; None keeps the form."""

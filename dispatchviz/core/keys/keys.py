@@ -1,4 +1,4 @@
-"""Dispatch keys: every key of PyTorch 2.13 with its number, its bits, its table index, and the alias keys.
+"""Dispatch keys: every key of PyTorch 2.14 with its number, its bits, its table index, and the alias keys.
 
 Mirrors ``c10/core/DispatchKey.h`` and the alias part of ``c10/core/DispatchKeySet.cpp``. A key is one of four things:
 

@@ -30,6 +30,10 @@ NUMBERS_AS_TENSORS = frozenset(
 """Operators whose Tensor arguments accept Python numbers (``should_allow_numbers_as_tensors``)."""
 
 
+_OBJECTS = ("Tensor", "Tensor[]")
+"""The types of all arguments of a call that is dispatched with Python objects."""
+
+
 class SchemaMatchError(RuntimeError):
     """The error for arguments that do not fit a schema. If there are several overloads, the next one is tried."""
 
@@ -47,6 +51,21 @@ def stack_for(
         return matching_stack(schema, args, kwargs, numbers_as_tensors)
     except SchemaMatchError as error:
         raise RuntimeError(str(error)) from None
+
+
+def tensors_for(schema: FunctionSchema, args: Sequence[Any]) -> list[Any] | None:
+    """Return the arguments of a call that is dispatched with Python objects; lists are new. Return None if one is
+    missing, has another type than Tensor or list of Tensors, or does not fit.
+    """
+    declared = schema.arguments
+    if len(args) != len(declared) or any(value is None for value in args):
+        return None
+    if not all(each.type in _OBJECTS and not each.kwarg_only for each in declared):
+        return None
+    try:
+        return [to_ivalue(each.type, value) for each, value in zip(declared, args, strict=True)]
+    except (CastError, TypeError):
+        return None
 
 
 def matching_stack(

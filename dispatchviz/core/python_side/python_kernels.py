@@ -62,7 +62,11 @@ def python_kernel(
         if recorder.active is not None:
             recorder.active.boxed(op, stack[at:], schema.returns)
 
-    return Kernel(function_name(function), run, debug, boxed=True, pointer=POINTER)
+    def run_with_objects(ks: int, *args: Any, **kwargs: Any) -> Any:
+        return function(*([DispatchKeySet.from_raw_repr(ks)] if with_keyset else ()), *args, **kwargs)
+
+    python = run_with_objects if op_object is None else None
+    return Kernel(function_name(function), run, debug, boxed=True, pointer=POINTER, python=python)
 
 
 def fallthrough(debug: str) -> Kernel:

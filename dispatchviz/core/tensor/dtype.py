@@ -68,9 +68,9 @@ class DType(metaclass=DeclaredInC, name="torch.dtype"):
     def to_complex(self) -> DType:
         """The complex dtype whose parts have this dtype (``toComplexType``). Raise RuntimeError if there is none.
 
-        NB: there is no complex32, the one of half precision.
+        NB: there is no complex32 and no bcomplex32, those of half precision.
         """
-        if self not in _COMPLEX_OF or self is float16:
+        if self not in _COMPLEX_OF or self in REDUCED:
             raise RuntimeError(f"Unknown Complex ScalarType for {self.legacy}")
         return _COMPLEX_OF[self]
 
@@ -111,7 +111,8 @@ def default_dtype() -> DType:
 def set_default_dtype(dtype: object) -> None:
     """Set the default dtype. Raise TypeError unless it is a floating dtype.
 
-    NB: in PyTorch, float16 makes complex32 the dtype of Python's complex numbers. Here that is refused.
+    NB: in PyTorch, float16 makes complex32 the dtype of Python's complex numbers, and bfloat16 makes it bcomplex32.
+    Here both are refused.
     """
     global _default
     if not isinstance(dtype, DType):

@@ -140,4 +140,4 @@ class _Calls:
 
     def _passes_on(self, step: int, operator: str) -> bool:
         event = self._trace[step]
-        return isinstance(event, ev.Dispatched) and event.operator == operator and event.how.startswith("redispatch")
+        return isinstance(event, ev.Dispatched) and event.operator == operator and event.is_redispatch

@@ -30,7 +30,7 @@ from dispatchviz.explain.calls.hook_frames import hook_caller
 from dispatchviz.explain.calls.kernel_frames import kernel_below, native_function
 from dispatchviz.explain.calls.stack_text import stack_at, stack_values
 from dispatchviz.explain.codegen.generated_files import ATEN, AUTOGRAD
-from dispatchviz.explain.locations.pytorch_locations import DISPATCHER
+from dispatchviz.explain.locations.pytorch_locations import DISPATCHER, PYTHON_DISPATCH
 from dispatchviz.explain.trace_index.enclosing_steps import caller
 
 BOXING = "aten/src/ATen/core/boxing"
@@ -60,10 +60,16 @@ FUNCTOR = Inner(
 BOXED_CALL = Inner("c10::BoxedKernel::callBoxed", BOXED_KERNEL, "kernel function")
 BOXED_FUNCTION = Inner("c10::BoxedKernel::make_boxed_function", BOXED_KERNEL, "adapter")
 """The functor around a boxed C++ kernel."""
-PYTHON_KERNEL = Inner(
-    "torch::impl::dispatch::PythonKernelHolder::operator()", "torch/csrc/utils/python_dispatch.cpp", "calls Python"
-)
+PYTHON_KERNEL = Inner("torch::impl::dispatch::PythonKernelHolder::operator()", PYTHON_DISPATCH, "calls Python")
 """The functor of a kernel that is a Python function: it pops the arguments and pushes the results of Python."""
+WITH_KEY_SET = Inner("torch::impl::dispatch::pyobject_dispatch_call_python_with_keyset", PYTHON_DISPATCH, "dispatcher")
+"""The function that passes the key set before Python objects, to a kernel or to ``redispatch_boxed``."""
+REDISPATCH_BOXED = (
+    Inner("pybind11::cpp_function::dispatcher", "third_party/pybind11/include/pybind11/pybind11.h", "binding"),
+    Inner("torch::impl::dispatch::initDispatchBindings::{{lambda}}", PYTHON_DISPATCH, "binding"),
+)
+TAKE_KEY_SETS = ("autograd_impl", "adinplaceorview_impl", "backend_select", "kernel")
+"""The Python kernels of custom operators that take a key set."""
 FROM_TYPED = (
     Inner("c10::TypedOperatorHandle::{how}", DISPATCHER, "handle"),
     Inner("c10::Dispatcher::{how}", DISPATCHER, "dispatcher"),
@@ -261,8 +267,10 @@ def _between(trace: Trace, seq: int, entry: Frame) -> Sequence[Frame]:
     call = trace[kernel.parent] if kernel.parent is not None else None
     if not isinstance(call, ev.Dispatched) or not isinstance(kernel, ev.KernelEntered):
         return (entry,)
-    parts = _parts(trace, kernel, "Boxed" in call.how)
-    inner = [Frame(each.function.format(how=call.how), each.file, call.seq, each.role) for each in parts]
+    boxed = call.passes_objects or "Boxed" in call.how
+    parts = _parts_with_objects(trace, kernel) if call.passes_objects else _parts(trace, kernel, boxed)
+    how = "redispatchBoxed" if call.passes_objects else call.how
+    inner = [Frame(each.function.format(how=how), each.file, call.seq, each.role) for each in parts]
     inner = _with_stack(trace, call, inner)
     return inner if entry.title in (frame.title for frame in inner) else (entry, *inner)
 
@@ -278,6 +286,13 @@ def _with_stack(trace: Trace, call: ev.Dispatched, inner: list[Frame]) -> list[F
         return inner
     noted = replace(inner[first], note=text.format(values=", ".join(values)))
     return [*inner[:first], noted, *inner[first + 1 :]]
+
+
+def _parts_with_objects(trace: Trace, kernel: ev.KernelEntered) -> tuple[Inner, ...]:
+    """The functions from a call with Python objects to its kernel. A kernel of C++ gets a stack."""
+    if not is_python(kernel):
+        return (WITH_KEY_SET, *REDISPATCH_BOXED, *_parts(trace, kernel, stack=True))
+    return (WITH_KEY_SET,) if kernel.kernel in TAKE_KEY_SETS else ()
 
 
 def _parts(trace: Trace, kernel: ev.KernelEntered, stack: bool) -> tuple[Inner, ...]:

@@ -18,6 +18,10 @@ PYTHON = ("torch.ops.", "ops.", "torch.Tensor.", "Tensor.", "torch.nn.functional
 """The prefixes of operator names in Python programs."""
 
 
+REMOVED = {"cholesky": ("2.14", "aten::linalg_cholesky"), "qr": ("2.14", "aten::linalg_qr")}
+"""Operators that PyTorch no longer has, without overload -> the release that removed them, and the replacement."""
+
+
 class Found(NamedTuple):
     """An operator that a name means."""
 
@@ -37,7 +41,18 @@ def find_operator(text: str, names: Collection[str]) -> Found:
             return _usual(base, overloads)
         if overload and overloads:
             raise DispatchvizError(f"{base} has no overload {overload!r}; its overloads are {_listed(base, overloads)}")
-    raise DispatchvizError(f"there is no operator {text!r}{_meant(text, names)}")
+    raise DispatchvizError(unknown_operator(text, _meant(text, names)))
+
+
+def unknown_operator(text: str, meant: str) -> str:
+    """The message about an operator that PyTorch does not have, or no longer."""
+    base = text
+    for prefix in ("aten::", *PYTHON):
+        base = base.removeprefix(prefix)
+    if removed := REMOVED.get(base.partition(".")[0]):
+        release, replacement = removed
+        return f"the operator {text!r} was removed in {release}; use {replacement}"
+    return f"there is no operator {text!r}{meant}"
 
 
 def overloads_of(base: str, names: Collection[str]) -> list[str]:

@@ -1,8 +1,8 @@
-"""The differences between the registrations of a recorded release and those of PyTorch 2.13, where calls meet them.
+"""The differences between the registrations of a recorded release and those of PyTorch 2.14, where calls meet them.
 
 A trace of another release keeps the tables and changed schemas of the operators that were called (``KeptTables``).
 Only places in PyTorch itself count, because a program and its extensions register kernels too. A kernel that Python
-registers counts only if its file registers some in PyTorch 2.13, because other files may be imported later.
+registers counts only if its file registers some in PyTorch 2.14, because other files may be imported later.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OPTIONAL = "torch/_native/"
 
 
 def entry_difference(header: Header, operator: str, key: str, registered: str) -> Iterator[Statement]:
-    """Yield the sentence on a table entry that PyTorch 2.13 fills differently. There is none if a call found another
+    """Yield the sentence on a table entry that PyTorch 2.14 fills differently. There is none if a call found another
     kernel than the one that is in the table at the end, where ``registered`` is the place of its registration.
     """
     found = differing_entries(header, operator).get(key) if recorded_release(header) else None
@@ -71,7 +71,7 @@ class _Identified:
 
 
 def differing_entries(header: Header, operator: str) -> dict[str, tuple[Row, Row]]:
-    """Return the entries of an operator that the two releases fill differently, by key: here, and in PyTorch 2.13."""
+    """Return the entries of an operator that the two releases fill differently, by key: here, and in PyTorch 2.14."""
     return _differing(_Identified(header), operator)
 
 
@@ -122,7 +122,7 @@ def _content(row: Row) -> str:
 
 
 def operator_difference(header: Header, operator: str) -> Iterator[Statement]:
-    """Yield the sentence on an operator that PyTorch 2.13 does not have, or that has another schema there."""
+    """Yield the sentence on an operator that PyTorch 2.14 does not have, or that has another schema there."""
     if isinstance(header.tables, msgspec.UnsetType) or operator not in header.tables.schemas:
         return
     release = recorded_release(header)
@@ -147,7 +147,7 @@ def _schemas(operator: str, found: SchemaChange) -> str:
 
 def release_differences(trace: Trace) -> Iterator[str]:
     """Yield a sentence for each operator, schema and entry that calls of the trace met and that is different in
-    PyTorch 2.13. A kernel that is only registered in another file does not count.
+    PyTorch 2.14. A kernel that is only registered in another file does not count.
     """
     header = trace.header
     if isinstance(header.tables, msgspec.UnsetType):

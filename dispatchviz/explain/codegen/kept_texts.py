@@ -72,7 +72,7 @@ def _header() -> dict[str, Any]:
 
 
 def release() -> str:
-    """Return the release of the PyTorch whose torchgen wrote the texts: ``2.13.0``."""
+    """Return the release of the PyTorch whose torchgen wrote the texts: ``2.14.1``."""
     return str(_header()["pytorch"])
 
 

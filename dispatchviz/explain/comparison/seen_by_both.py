@@ -70,7 +70,12 @@ UNSEEN = ev.FunctionEntered, ev.ForwardFormulaEntered
 GRAPH_ROOT = "torch::autograd::GraphRoot"
 """The Node that the engine creates for several roots, with edges to them."""
 
-TYPED: dict[str, Any] = {"callBoxed": "call", "redispatchBoxed": "redispatch"}
+TYPED: dict[str, Any] = {
+    "callBoxed": "call",
+    "redispatchBoxed": "redispatch",
+    "pyobject_dispatch": "call",
+    "pyobject_redispatch": "redispatch",
+}
 """The form in which boxed calls are compared. An installed PyTorch does not show whether arguments were on a stack."""
 
 

@@ -4,7 +4,7 @@ Up to 1.11, every key had one bit. Since 1.12, a set has backend bits, lowest, a
 number of backends and the order of the functionalities changed from release to release. The facts are in
 ``key_layouts.json``, which ``truth/recorders/key_layouts.py`` reads from each release's own ``c10/core/DispatchKey.h``.
 
-The keys of PyTorch 2.13, which everything else uses, are in ``core/keys/keys.py``.
+The keys of PyTorch 2.14, which everything else uses, are in ``core/keys/keys.py``.
 """
 
 from __future__ import annotations

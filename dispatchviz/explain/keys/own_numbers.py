@@ -1,6 +1,6 @@
 """Key sets and table indexes in the numbers of the PyTorch that a trace was recorded on.
 
-Events always have the numbers of PyTorch 2.13, so that runs can be compared. The screens show the numbers of the
+Events always have the numbers of PyTorch 2.14, so that runs can be compared. The screens show the numbers of the
 recorded release, from its header (``KeyLayout``).
 """
 
@@ -33,7 +33,7 @@ class OwnNumbers:
         """The table index of each runtime key, as ``DispatchKeySet.cpp`` computes it."""
 
     def set(self, ks: int) -> int:
-        """Convert a raw set from the numbers of 2.13 to those of the release."""
+        """Convert a raw set from the numbers of 2.14 to those of the release."""
         return sum(own for ours, own in self._bits if ks & ours)
 
 
@@ -43,7 +43,7 @@ def _numbers(release: str, layout: KeyLayout) -> OwnNumbers:
 
 
 def own_numbers(header: Header) -> OwnNumbers | None:
-    """The numbers of the recorded PyTorch; None if they are those of PyTorch 2.13."""
+    """The numbers of the recorded PyTorch; None if they are those of PyTorch 2.14."""
     return None if isinstance(header.layout, msgspec.UnsetType) else _numbers(header.pytorch, header.layout)
 
 
@@ -54,7 +54,7 @@ def own_keys(header: Header) -> tuple[str, ...]:
 
 
 OUR_KEYS = tuple(map(str, RUNTIME_KEYS))
-"""The keys of PyTorch 2.13."""
+"""The keys of PyTorch 2.14."""
 
 
 def own_set(header: Header, ks: int) -> int:
@@ -64,7 +64,7 @@ def own_set(header: Header, ks: int) -> int:
 
 
 def own_cell(header: Header, key: str, cell: int) -> int:
-    """The table index of a runtime key there; in PyTorch 2.13 it is ``cell``."""
+    """The table index of a runtime key there; in PyTorch 2.14 it is ``cell``."""
     numbers = own_numbers(header)
     return cell if numbers is None else numbers.cells.get(key, cell)
 

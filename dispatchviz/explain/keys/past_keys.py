@@ -1,6 +1,6 @@
 """Dispatch keys that are gone or renamed, and their successors.
 
-``key_layouts.json`` says in which releases a name was a key. Second names are in PyTorch 2.13's own
+``key_layouts.json`` says in which releases a name was a key. Second names are in PyTorch 2.14's own
 ``c10/core/DispatchKey.h``.
 """
 

@@ -1,4 +1,4 @@
-"""The parts of a raw key set, as PyTorch 2.13 reads it and as older releases did."""
+"""The parts of a raw key set, as PyTorch 2.14 reads it and as older releases did."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class RawSetCard(NamedTuple):
     notes: tuple[str, ...]
     """The odd properties of the set."""
     sensible: bool
-    """True if it can be a set of PyTorch 2.13."""
+    """True if it can be a set of PyTorch 2.14."""
     elsewhere: tuple[Reading, ...]
     """The past layouts in which it makes sense, newest first; or the requested layout."""
 

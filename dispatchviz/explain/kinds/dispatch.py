@@ -9,6 +9,7 @@ from dispatchviz.core.keys.key_set import highest, raw
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.binding_frames import is_python
 from dispatchviz.explain.calls.call_text import call_text
 from dispatchviz.explain.calls.key_reasons import argument_names, grad_note, higher_keys_kept_out, origin
 from dispatchviz.explain.calls.redispatch_masks import mask_of
@@ -106,6 +107,22 @@ def _called(trace: Trace, event: ev.Dispatched) -> Statements:
     if "Boxed" in event.how:
         return _caller_sentence(trace, event), pick, Statement("call: boxed", "The arguments are on a stack (boxed).")
     return _caller_sentence(trace, event), pick
+
+
+def _objects(trace: Trace, event: ev.Dispatched) -> Statement:
+    """The sentence on the arguments of a custom operator, which are looked at as Python objects."""
+    kernel = next((each for each in trace.children(event.seq) if isinstance(each, ev.KernelEntered)), None)
+    if isinstance(kernel, ev.KernelEntered) and is_python(kernel):
+        text = (
+            f"{kernel.kernel} is a Python function, so PyTorch passes it the Python objects without a stack. The "
+            "profiler does not see this call."
+        )
+        return Statement("objects: passed", text)
+    text = (
+        f"The kernel of {event.key} is not a Python function, so PyTorch puts the arguments on a stack and goes on "
+        "with c10::Dispatcher::redispatchBoxed."
+    )
+    return Statement("objects: boxed", text)
 
 
 def _caller_sentence(trace: Trace, event: ev.Dispatched) -> Statement:
@@ -353,7 +370,7 @@ _BOXING = "the recorder calls every kernel through a stack, so an unboxed call c
 
 
 def _selected_elsewhere(trace: Trace, event: ev.KernelSelected) -> Iterator[Statement]:
-    """Yield the sentence on the entry in PyTorch 2.13, if another release was recorded and fills it differently."""
+    """Yield the sentence on the entry in PyTorch 2.14, if another release was recorded and fills it differently."""
     return entry_difference(trace.header, event.operator, event.key, event.registered)
 
 
@@ -365,12 +382,17 @@ def _skipped_elsewhere(trace: Trace, event: ev.FallthroughSkipped) -> Iterator[S
 
 
 def _why_dispatched(trace: Trace, event: ev.Dispatched) -> Statements:
-    why = _redispatched(trace, event) if event.how.startswith("re") else _called(trace, event)
-    return (*((why,) if isinstance(why, Statement) else why), *operator_difference(trace.header, event.operator))
+    why = _redispatched(trace, event) if event.is_redispatch else _called(trace, event)
+    objects = (_objects(trace, event),) if event.passes_objects else ()
+    return (
+        *((why,) if isinstance(why, Statement) else why),
+        *objects,
+        *operator_difference(trace.header, event.operator),
+    )
 
 
 def _dispatched_rule(event: ev.Dispatched) -> Rule:
-    if event.how.startswith("re"):
+    if event.is_redispatch:
         text = (
             "A redispatch uses the key set that it is given. It ignores the arguments, the thread-local sets and the "
             "operator's mask."

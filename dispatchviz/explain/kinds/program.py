@@ -16,7 +16,7 @@ from dispatchviz.foundation.english import counted, shortened
 def _calls_within(trace: Trace, seq: int) -> int:
     """The number of operators that are called within a step, including calls by kernels."""
     within = trace[seq + 1 : trace.ends[seq] + 1]
-    return sum(isinstance(event, ev.Dispatched) and event.how.startswith("call") for event in within)
+    return sum(isinstance(event, ev.Dispatched) and not event.is_redispatch for event in within)
 
 
 def _why_formatted(trace: Trace, event: ev.TensorFormatted) -> Statement:

@@ -13,6 +13,7 @@ from dispatchviz.explain.codegen.generated_files import AUTOGRAD, function_file,
 
 GENERATED = AUTOGRAD
 DISPATCHER = "aten/src/ATen/core/dispatch/Dispatcher.h"
+PYTHON_DISPATCH = "torch/csrc/utils/python_dispatch.cpp"
 ENGINE = "torch/csrc/autograd/engine.cpp"
 NODE = "torch/csrc/autograd/node.h"
 ENTRY = "aten/src/ATen/core/dispatch/OperatorEntry.cpp"
@@ -37,6 +38,8 @@ def registered_path(registered: str) -> str:
 def entry_point(dispatched: ev.Dispatched) -> tuple[str, str]:
     """Return the function and file through which a call or redispatch enters: ``at::_ops::add_Tensor::call``."""
     namespace, _, name = dispatched.operator.partition("::")
+    if dispatched.passes_objects:
+        return f"torch::impl::dispatch::{dispatched.how}_vectorcall", PYTHON_DISPATCH
     if namespace != "aten" or dispatched.how not in ("call", "redispatch"):
         return f"c10::Dispatcher::{dispatched.how}", DISPATCHER
     return f"at::_ops::{name.replace('.', '_')}::{dispatched.how}", operators_file(name.partition(".")[0])

@@ -168,7 +168,7 @@ def _elsewhere(trace: Trace, seq: int) -> list[Fact]:
 def _call(event: ev.Dispatched) -> str:
     """Return the text of a call: ``add.Tensor → AutogradCUDA``, ``redispatch → CUDA``."""
     name = event.operator.removeprefix("aten::")
-    return f"redispatch {name} → {event.key}" if event.how.startswith("redispatch") else f"{name} → {event.key}"
+    return f"redispatch {name} → {event.key}" if event.is_redispatch else f"{name} → {event.key}"
 
 
 def _call_facts(trace: Trace, event: ev.Dispatched) -> list[Fact]:

@@ -67,7 +67,7 @@ def _passed_on(trace: Trace, call: ev.Dispatched) -> ev.Dispatched | None:
     if _is_composite(trace, call):
         return None
     again = (each for each in inner_calls(trace, call.seq) if each.operator == call.operator)
-    return next((each for each in again if each.how.startswith("redispatch") or not is_backend(call.key)), None)
+    return next((each for each in again if each.is_redispatch or not is_backend(call.key)), None)
 
 
 def _is_composite(trace: Trace, call: ev.Dispatched) -> bool:

@@ -75,7 +75,7 @@ def _arguments(trace: Trace, seq: int) -> ev.KeySetComputed | None:
         operator = operator or event.operator
         if event.operator != operator:
             return None
-        if event.how.startswith("call"):
+        if not event.is_redispatch:
             return within(trace, event.seq, ev.KeySetComputed)
     return None
 

@@ -55,7 +55,7 @@ def why_chosen(header: Header) -> str:
 
 
 def engine_name(header: Header) -> str:
-    """Return the engine of a trace without its ``cuda``: ``PyTorch 2.13.0+cpu (installed, observed)``."""
+    """Return the engine of a trace without its ``cuda``: ``PyTorch 2.14.1+cpu (installed, observed)``."""
     return (
         f"PyTorch {header.pytorch} (installed, observed)"
         if is_live(header)
@@ -65,13 +65,13 @@ def engine_name(header: Header) -> str:
 
 def recorded_release(header: Header) -> str:
     """Return the release of a recording of another PyTorch than the one that dispatchviz describes: ``2.14.1``. The
-    result is empty for the model and for PyTorch 2.13.
+    result is empty for the model and for PyTorch 2.14.
     """
     return "" if isinstance(header.tables, msgspec.UnsetType) else header.pytorch.partition("+")[0]
 
 
 def engine_text(header: Header) -> str:
-    """Return the engine of a trace: ``the model of PyTorch 2.13.0, cuda: CuPy``, ``PyTorch 2.13.0+cpu (installed,
+    """Return the engine of a trace: ``the model of PyTorch 2.14.1, cuda: CuPy``, ``PyTorch 2.14.1+cpu (installed,
     observed), cuda: none (CPU build)``.
     """
     return f"{engine_name(header)}, cuda: {header.cuda}"

@@ -295,7 +295,7 @@ class _Reasons:
         return lesson and lesson(self._open[-1].event.operator if self._open else "", event)
 
     def _is_own(self, event: ev.AnyEvent) -> bool:
-        if isinstance(event, ev.Dispatched) and event.how.startswith("call"):
+        if isinstance(event, ev.Dispatched) and not event.is_redispatch:
             return False  # the steps below a call explain it
         return not self._open or self._is_own_call(len(self._open) - 1)
 
@@ -313,7 +313,7 @@ class _Reasons:
         if not self._is_own_call(level - 1):
             return False
         chosen = within(self._trace, self._open[level - 1].event.seq, ev.KernelSelected)
-        return call.how.startswith("re") or (chosen is not None and chosen.reason == "math kernel")
+        return call.is_redispatch or (chosen is not None and chosen.reason == "math kernel")
 
 
 def broken(sentence: str, begin: str, width: int) -> Iterator[str]:

@@ -34,7 +34,7 @@ def call_lines(trace: Trace, operator: str, line: str = "") -> list[str]:
     wanted = set(every_operator(operator, tuple(dict.fromkeys(name for name, _, _ in trace.columns.calls()))))
     steps = chosen_steps(trace, LogFilter(operator=operator, line=line))
     found = (event for step in steps if isinstance(event := trace[step], ev.Dispatched))
-    calls = [call for call in found if call.operator in wanted and call.how.startswith("call")]
+    calls = [call for call in found if call.operator in wanted and not call.is_redispatch]
     if not calls:
         raise DispatchvizError(f"{operator}: {trace.header.program} only redispatches it there")
     rows = [*_head(trace, calls[0], len(calls)), *_dispatch(trace, calls[0]), *_inner(trace, calls[0])]
@@ -98,10 +98,10 @@ def _inner(trace: Trace, call: ev.Dispatched) -> Iterator[str]:
             yield _row("records", f"{node_title(trace, event.node, event.seq)}, sequence number {event.sequence_nr}")
     dispatched = [event for event in events if isinstance(event, ev.Dispatched)]
     for event in dispatched:
-        if event.operator == call.operator and event.how.startswith("re"):
+        if event.operator == call.operator and event.is_redispatch:
             yield ""
             yield from _dispatch(trace, event)
-    others = dict.fromkeys(f"{event.operator} ({event.key})" for event in dispatched if event.how.startswith("call"))
+    others = dict.fromkeys(f"{event.operator} ({event.key})" for event in dispatched if not event.is_redispatch)
     if others:
         yield ""
         yield _row("then calls", ", ".join(others))

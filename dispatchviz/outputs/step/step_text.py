@@ -4,7 +4,7 @@ stepper.
 Every pane of ``views/panes/pane_list.py`` is a view of the same name. The other views: ``why`` is the sentence and the
 rule, ``stack`` the whole call chain, ``things`` the answers of ``i`` about the tensors and Nodes of the step,
 ``registration`` how the table of its operator was filled, ``then-and-now`` older articles' statements compared with
-PyTorch 2.13, ``because`` the reasons.
+PyTorch 2.14, ``because`` the reasons.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Missing(NamedTuple):
     surely: bool
     """True if the program surely fails there on the model."""
     unknown: bool = False
-    """True if PyTorch 2.13 does not have the name either."""
+    """True if PyTorch 2.14 does not have the name either."""
 
 
 def automatic_choice(

@@ -17,7 +17,7 @@ from dispatchviz.torch.lacking_names import LACKING_NAMES
 from dispatchviz.torch.missing_names import stand_ins, stubs
 
 Standing = Literal["has", "stand-in", "lacks", "unknown"]
-"""The model has a name; has a function that does less than PyTorch's; lacks it; or neither the model nor PyTorch 2.13
+"""The model has a name; has a function that does less than PyTorch's; lacks it; or neither the model nor PyTorch 2.14
 has it.
 """
 

@@ -12,8 +12,11 @@ import os
 import re
 import sys
 import time
+from collections.abc import Callable
+from inspect import signature
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -159,7 +162,18 @@ def rank_here() -> int | None:
 
 
 def worker_here() -> int | None:
-    """Return the number of this process among the workers of a DataLoader, or None."""
+    """Return the number of this process among the workers of a DataLoader, or None.
+
+    ``get_worker_info()`` is None again at the end of a worker, when its trace is named.
+    """
     workers = sys.modules.get("torch.utils.data._utils.worker")
-    info = None if workers is None else workers._worker_info
-    return None if info is None else int(info.id)
+    if workers is None:
+        return None
+    from multiprocessing import current_process  # loaded by then, and slow to load
+
+    process: Any = current_process()
+    loop: Callable[..., Any] = workers._worker_loop
+    if getattr(process, "_target", None) is not loop:
+        return None
+    given = signature(loop).bind(*process._args, **process._kwargs)
+    return int(given.arguments["worker_id"])

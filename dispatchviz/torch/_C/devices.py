@@ -31,7 +31,7 @@ _KEYS = {
 """Device type -> key, in the order in which errors list the types. None for Caffe2's types, which have no key."""
 
 _CAFFE2 = (
-    '0 INTERNAL ASSERT FAILED at "c10/core/TensorOptions.h":663, please report a bug to PyTorch. This is a '
+    '0 INTERNAL ASSERT FAILED at "c10/core/TensorOptions.h":661, please report a bug to PyTorch. This is a '
     "grandfathered Caffe2 device type {}, it shouldn't ever convert to a DispatchKey.  File a bug describing what you "
     "were doing if you think this is in error."
 )

@@ -99,7 +99,7 @@ _after_ADInplaceOrView_keyset = _set(key_set.after_ADInplaceOrView_keyset)
 _dispatch_autogradother_backends = _set(key_set.autogradother_backends)
 _additional_keys_to_prop_for_wrapper_tensors = _set(
     key_set.raw(
-        *(K[layout + backend] for layout in ("", "Sparse", "SparseCsr") for backend in ("CPU", "CUDA", "XLA")),
+        *(K[layout + backend] for layout in ("", "Sparse", "SparseCsr") for backend in ("CPU", "CUDA", "XLA", "MPS")),
         *(K.XPU, K.HPU, K.PrivateUse1, K.Conjugate, K.Negative),
     )
 )

@@ -67,6 +67,7 @@ class _AutogradKernel:
         self._schema = op._entry.schema
         self._formula = formula
         self._has_lists = takes_tensor_lists((*self._schema.arguments, *self._schema.returns))
+        self._positional = sum(not argument.kwarg_only for argument in self._schema.arguments)
         self._has_keywords = any(argument.kwarg_only for argument in self._schema.arguments)
         name = f"GeneratedBackwardFor_{op._namespace}_{op._opname}_{op._overloadname}"
         forward = self._forward_of_lists if self._has_lists else self._forward
@@ -134,7 +135,27 @@ class _AutogradKernel:
             result = backward(ctx, *grads)
         finally:
             ctx.needs_input_grad = needed
-        return (*result, None) if isinstance(result, tuple) else (result, None)
+        inputs = len(needed) - 1
+        self._check_count(inputs, len(result) if isinstance(result, tuple) else 1)
+        if not isinstance(result, tuple):
+            return result, None
+        if any(grad is not None for grad in result[inputs:]):
+            raise RuntimeError(
+                f"The backward formula for {self._op} returned a non-None gradient for an input that was not passed to "
+                "the operator. Defaulted inputs that were not passed through autograd must return None."
+            )
+        return (*(result[:inputs] if self._has_lists else result), None)
+
+    def _check_count(self, inputs: int, found: int) -> None:
+        """Raise RuntimeError unless there is a gradient for each input, or for each positional argument."""
+        if found in (inputs, self._positional):
+            return
+        expected = f"{inputs}" if inputs == self._positional else f"{inputs} or {self._positional}"
+        raise RuntimeError(
+            f"The backward formula for {self._op} returned an incorrect number of gradients (expected {expected}, got "
+            f"{found}). Expected one gradient for each forward input, or for each positional input to the operator. "
+            "Use None for inputs that do not require a gradient."
+        )
 
     # -- lists of tensors ---------------------------------------------------------------------------------------------
 

@@ -60,6 +60,7 @@ def custom_op(
         if schema is not None:
             _check_mutated(definition, schema, mutates_args)
         definition.register_kernel(device_types)(function)
+        definition._opoverload._enable_pyobj_dispatch(True)
         return definition
 
     return made if fn is None else made(fn)

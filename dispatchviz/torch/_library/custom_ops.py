@@ -104,10 +104,14 @@ class CustomOpDef:
     def _register_below_autograd(self) -> None:
         """Register the C++ kernel for views, and for operators that write a kernel that increments versions."""
         self._lib._live.register_ad_inplace_or_view_fallback(self._name)
+
+        def adinplaceorview_impl(keyset: _C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+            return self._count_writes(keyset, *args, **kwargs)
+
         if properties.is_mutable(self._parsed):
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "Warning only once for all operators", UserWarning)
-                self._lib.impl(self._name, self._count_writes, "ADInplaceOrView", with_keyset=True)
+                self._lib.impl(self._name, adinplaceorview_impl, "ADInplaceOrView", with_keyset=True)
 
     def _count_writes(self, keyset: _C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         """Increment versions first, then redispatch below, without a guard."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dispatchviz.torch._ops import OpOverload, ops
 
-CUSTOM_OP = "torch/_library/custom_ops.py:1104"
-DEFINE = "torch/library.py:741"
-IMPL = "torch/library.py:931"
-REGISTRATION = "torch/library.py:1003"
-"""Lines of PyTorch 2.13 that create a library for the user. Dumps show them as the place of registration."""
+CUSTOM_OP = "torch/_library/custom_ops.py:1107"
+DEFINE = "torch/library.py:750"
+IMPL = "torch/library.py:940"
+REGISTRATION = "torch/library.py:1012"
+"""Lines of PyTorch 2.14 that create a library for the user. Dumps show them as the place of registration."""
 
 
 def parse_namespace(qualname: str) -> tuple[str, str]:

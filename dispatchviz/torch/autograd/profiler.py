@@ -5,6 +5,7 @@ NB: in PyTorch, the profiler measures times (``function_events.py``).
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import ContextDecorator, contextmanager
 from typing import Any
@@ -33,12 +34,34 @@ class record_function(ContextDecorator):
         torch.ops.profiler._record_function_exit._RecordFunction(self.record)
 
 
+COMMON_OPTIONS = frozenset(
+    ("acc_events", "custom_trace_id_callback", "experimental_config", "post_processing_timeout_s", "profile_memory")
+) | {"record_shapes", "with_flops", "with_modules", "with_stack"}
+"""The options of both profilers, which change nothing here."""
+_OPTIONS = COMMON_OPTIONS | {"activity_filters", "use_cpu", "use_device", "use_kineto"}
+_WITH_MODULES = (
+    "with_modules is deprecated and will be removed in a future release. It only collects data for TorchScript models, "
+    "which are themselves deprecated, and does nothing in eager mode. Use with_stack=True, which records nn.Module "
+    "events for eager models."
+)
+
+
+def check_options(options: dict[str, Any], known: frozenset[str]) -> None:
+    """Raise TypeError for an unknown option. Warn of a deprecated one."""
+    for name in options:
+        if name not in known:
+            raise TypeError(f"profile.__init__() got an unexpected keyword argument '{name}'")
+    if options.get("with_modules"):
+        warnings.warn(_WITH_MODULES, FutureWarning, stacklevel=3)
+
+
 class profile:
     """Count the calls in a block: ``with profile() as p:``. Raise RuntimeError if entered twice, or queried while it
     runs.
     """
 
     def __init__(self, enabled: bool = True, **options: Any) -> None:
+        check_options(options, _OPTIONS)
         self.enabled = enabled
         self.entered = False
         self.function_events: EventList | None = None
@@ -62,8 +85,14 @@ class profile:
             raise RuntimeError("Profiler didn't finish running")
         return self.function_events
 
-    def key_averages(self, *args: Any, **kwargs: Any) -> EventList:
-        """Return one entry for each name."""
+    def key_averages(
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+        include_python_functions: bool = False,
+    ) -> EventList:
+        """Return one entry for each name. NB: the parameters change nothing, because only calls are counted."""
         return self._events().key_averages()
 
     def total_average(self) -> FunctionEventAvg:

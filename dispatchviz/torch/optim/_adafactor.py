@@ -96,7 +96,7 @@ def _variance(state: dict[str, Any], grad: Any, one_minus_beta2: float, eps1: fl
         state["variance"].lerp_(grad * grad, one_minus_beta2)
         return state["variance"].clone()
     for name, dim in (("row_var", -1), ("col_var", -2)):
-        mean = torch.norm(grad, dim=dim, keepdim=True).square_().div_(grad.size(dim))
+        mean = torch.linalg.vector_norm(grad, dim=dim, keepdim=True).square_().div_(grad.size(dim))
         state[name].lerp_(mean, one_minus_beta2)
     estimate = state["row_var"] @ state["col_var"]
     return estimate.div_(state["row_var"].mean(dim=-2, keepdim=True).clamp_(min=eps1))

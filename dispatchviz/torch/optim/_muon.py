@@ -12,7 +12,7 @@ from dispatchviz.torch.optim.updates import run_closure, to_scalar
 __all__ = ["Muon"]
 
 _COEFFICIENTS = (3.4445, -4.775, 2.0315)
-_WAYS = ("original", "match_rms_adamw")
+_WAYS = ("original", "match_rms_adamw", "spectral_unclamped")
 
 
 def _zeropower_via_newtonschulz(grad: Any, coefficients: Any, steps: int, eps: float) -> Any:
@@ -40,6 +40,8 @@ def _adjust_lr(lr: Any, way: str | None, shape: Any) -> Any:
     rows, columns = shape[:2]
     if way is None or way == "original":
         return lr * math.sqrt(max(1, rows / columns))
+    if way == "spectral_unclamped":
+        return lr * math.sqrt(rows / columns)
     return lr * (0.2 * math.sqrt(max(rows, columns)))
 
 

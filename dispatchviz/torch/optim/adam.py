@@ -45,7 +45,7 @@ class Adam(Optimizer):
         _check_ranges(lr, betas, eps, weight_decay)
         for i, beta in enumerate(betas):
             _check_tensor(beta, f"betas[{i}]", f"betas[{i}]", foreach, capturable)
-        options = {"lr": lr, "betas": tuple(map(to_scalar, betas)), "eps": eps, "weight_decay": weight_decay}
+        options = {"lr": lr, "betas": tuple(map(to_scalar, betas[:2])), "eps": eps, "weight_decay": weight_decay}
         kinds = {"foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused}
         flags = {"amsgrad": amsgrad, "maximize": maximize}
         super().__init__(params, {**options, **flags, **kinds, "decoupled_weight_decay": decoupled_weight_decay})

@@ -31,6 +31,8 @@ class LBFGS(Optimizer):
         tolerance_change: float = 1e-9,
         history_size: int = 100,
         line_search_fn: str | None = None,
+        *,
+        maximize: bool = False,
     ) -> None:
         if isinstance(lr, torch.Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
@@ -44,6 +46,7 @@ class LBFGS(Optimizer):
             "tolerance_change": tolerance_change,
             "history_size": history_size,
             "line_search_fn": line_search_fn,
+            "maximize": maximize,
         }
         super().__init__(params, defaults)
         if len(self.param_groups) != 1:
@@ -58,7 +61,18 @@ class LBFGS(Optimizer):
         for param in self._params:
             view = param.new(param.numel()).zero_() if param.grad is None else param.grad.view(-1)
             views.append(torch.view_as_real(view).view(-1) if torch.is_complex(view) else view)
-        return torch.cat(views, 0)
+        flat_grad = torch.cat(views, 0)
+        if self._maximizes():
+            flat_grad.neg_()
+        return flat_grad
+
+    def _maximizes(self) -> bool:
+        """Return whether steps raise the loss. An old state has no such option."""
+        return bool(self.param_groups[0].get("maximize", False))
+
+    def _signed(self, loss: Any) -> float:
+        """The loss that falls with each step."""
+        return -float(loss) if self._maximizes() else float(loss)
 
     def _add_grad(self, step_size: Any, update: Any) -> None:
         offset = 0
@@ -85,12 +99,14 @@ class LBFGS(Optimizer):
             return self._step(torch.enable_grad()(closure))
 
     def _step(self, closure: Callable[[], Any]) -> Any:
+        if not self._params:
+            return closure()
         group = self.param_groups[0]
         state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
         original = closure()
-        loss, evaluations = float(original), 1
+        loss, evaluations = self._signed(original), 1
         state["func_evals"] += 1
         flat_grad = self._gather_flat_grad()
         if flat_grad.abs().max() <= group["tolerance_grad"]:
@@ -170,7 +186,7 @@ class LBFGS(Optimizer):
             self._add_grad(kept["t"], kept["d"])
             if last:
                 return loss, flat_grad, False, 0
-            loss, flat_grad, evaluations = float(closure()), self._gather_flat_grad(), 1
+            loss, flat_grad, evaluations = self._signed(closure()), self._gather_flat_grad(), 1
         return loss, flat_grad, flat_grad.abs().max() <= group["tolerance_grad"], evaluations
 
     def _search(self, closure: Callable[[], Any], direction: Any, start: Point, left: int) -> StrongWolfe:
@@ -178,7 +194,7 @@ class LBFGS(Optimizer):
 
         def evaluate(t: Any) -> tuple[float, Any]:
             self._add_grad(t, direction)
-            loss = float(closure())
+            loss = self._signed(closure())
             flat_grad = self._gather_flat_grad()
             self._set_param(initial)
             return loss, flat_grad

@@ -13,6 +13,7 @@ from enum import Enum, IntEnum
 from typing import Any
 
 from dispatchviz.torch.autograd.function_events import Collector, EventList
+from dispatchviz.torch.autograd.profiler import COMMON_OPTIONS, check_options
 from dispatchviz.torch.autograd.profiler import record_function as record_function
 
 
@@ -93,6 +94,23 @@ def tensorboard_trace_handler(
     return handle
 
 
+def _parse_activities(activities: Iterable[Any]) -> set[ProfilerActivity]:
+    """Return the kinds of activity. Raise TypeError for other values, ValueError for a kind that comes twice,
+    AssertionError for none.
+    """
+    found: set[ProfilerActivity] = set()
+    for item in activities:
+        if not isinstance(item, (ProfilerActivity, dict)):
+            raise TypeError(f"Expected ProfilerActivity or dict, got {type(item)}")
+        for activity in item if isinstance(item, dict) else (item,):
+            if activity in found:
+                raise ValueError(f"Activity {activity} specified more than once")
+            found.add(activity)
+    if not found:
+        raise AssertionError("No valid profiler activities found")
+    return found
+
+
 class profile:
     """Record steps: ``with profile(schedule=...) as p:`` with ``p.step()`` after every step. Without a schedule, record
     all.
@@ -108,7 +126,8 @@ class profile:
         on_trace_ready: Callable[[Any], Any] | None = None,
         **options: Any,
     ) -> None:
-        self.activities = set(activities) if activities else supported_activities()
+        check_options(options, COMMON_OPTIONS | {"execution_trace_observer"})
+        self.activities = supported_activities() if activities is None else _parse_activities(activities)
         self.schedule: Schedule = schedule or (lambda step: ProfilerAction.RECORD)
         self.record_steps = schedule is not None
         self.on_trace_ready = on_trace_ready
@@ -183,8 +202,14 @@ class profile:
             raise AssertionError("Profiler must be initialized before getting events")
         return self._found
 
-    def key_averages(self, *args: Any, **kwargs: Any) -> EventList:
-        """Return one entry for each name."""
+    def key_averages(
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+        include_python_functions: bool = False,
+    ) -> EventList:
+        """Return one entry for each name. NB: the parameters change nothing, because only calls are counted."""
         return self.events().key_averages()
 
     def export_chrome_trace(self, path: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -80,8 +81,26 @@ def _pairs(actual: Any, expected: Any, path: tuple[Any, ...]) -> Iterator[tuple[
         _check_keys(actual, expected)
         for key in _sorted(actual):
             yield from _pairs(actual[key], expected[key], (*path, key))
+    elif _are_dataclasses(actual, expected) and not isinstance(_equal(actual, expected), bool):
+        for field in dataclasses.fields(actual):
+            if field.compare:
+                yield from _pairs(getattr(actual, field.name), getattr(expected, field.name), (*path, field.name))
     else:
         yield actual, expected, path
+
+
+def _are_dataclasses(actual: Any, expected: Any) -> bool:
+    return dataclasses.is_dataclass(actual) and not isinstance(actual, type) and type(actual) is type(expected)
+
+
+def _equal(actual: Any, expected: Any) -> Any:
+    """Return the result of ``==``: a tensor, or None, if fields that are tensors keep it from an answer."""
+    try:
+        return actual == expected
+    except RuntimeError as error:
+        if "Boolean value of Tensor" not in str(error):
+            raise
+        return None
 
 
 def _sorted(keys: Iterable[Any]) -> list[Any]:
@@ -121,6 +140,8 @@ def _difference(actual: Any, expected: Any, options: Options) -> str:
         actual, expected = (torch.as_tensor(array) for array in (actual, expected))
     if _both(actual, expected, Tensor) and _are_related(type(actual), type(expected), options.allow_subclasses):
         return _difference_of_attributes(actual, expected, options) or _difference_of_tensors(actual, expected, options)
+    if _are_dataclasses(actual, expected):
+        return "" if actual == expected else f"{actual} != {expected}"
     raise TypeError(
         f"No comparison pair was able to handle inputs of type {_shown(type(actual))} and {_shown(type(expected))}."
     )

@@ -4,11 +4,13 @@
 saved-tensor hooks, is in ``checkpoint_frames.py``.
 
 NB: selective checkpointing (``create_selective_checkpoint_contexts``) and ``debug=True`` are not part of the model.
+So ``respect_saved_tensors_hooks``, which concerns the tensors that it saves, changes nothing.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -120,31 +122,91 @@ _EXPLICIT = (
 )
 
 
+class _CheckpointedFunction:
+    """A function that every call checkpoints. On a class, it is a method."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self.function = function
+        self.checkpoint_kwargs = options
+        functools.update_wrapper(self, function, updated=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _checkpoint_impl(self.function, args, kwargs, **self.checkpoint_kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        bind = getattr(self.function, "__get__", None)
+        if instance is None or bind is None:
+            return self
+        return type(self)(bind(instance, owner), self.checkpoint_kwargs)
+
+
+_CheckpointedFunction.__module__ = "torch.utils.checkpoint"
+
+
 def checkpoint(
-    function: Callable[..., Any],
+    function: Callable[..., Any] | None = None,
     *args: Any,
     use_reentrant: bool | None = None,
+    preserve_rng_state: bool = True,
     context_fn: Callable[[], Any] = noop_context_fn,
     determinism_check: str = "default",
     debug: bool = False,
     early_stop: bool = True,
+    respect_saved_tensors_hooks: bool | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Run ``function(*args)`` and recompute it in backward. Raise ValueError for options that do not go together."""
+    """Run ``function(*args)`` and recompute it in backward; without a function, return a decorator.
+
+    Raise ValueError for options that do not go together.
+    """
+    options: dict[str, Any] = {
+        "use_reentrant": use_reentrant,
+        "preserve_rng_state": preserve_rng_state,
+        "context_fn": context_fn,
+        "determinism_check": determinism_check,
+        "debug": debug,
+        "early_stop": early_stop,
+        "respect_saved_tensors_hooks": respect_saved_tensors_hooks,
+    }
+    if function is None and not args:
+        _refuse(kwargs)
+        return functools.partial(_CheckpointedFunction, options=options)
+    return _checkpoint_impl(function, args, kwargs, **options)
+
+
+def _refuse(kwargs: dict[str, Any]) -> None:
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+
+
+def _checkpoint_impl(
+    function: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    use_reentrant: bool | None,
+    preserve_rng_state: bool,
+    context_fn: Callable[[], Any],
+    determinism_check: str,
+    debug: bool,
+    early_stop: bool,
+    respect_saved_tensors_hooks: bool | None,
+) -> Any:
     if use_reentrant is None:
         when = "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an exception."
-        warnings.warn("torch.utils.checkpoint: " + _EXPLICIT.format(when), stacklevel=2)
+        warnings.warn("torch.utils.checkpoint: " + _EXPLICIT.format(when), stacklevel=3)
         use_reentrant = True
-    preserve = kwargs.pop("preserve_rng_state", True)
-    if kwargs and use_reentrant:
-        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if use_reentrant:
+        _refuse(kwargs)
+        if context_fn is not noop_context_fn or debug or respect_saved_tensors_hooks is not None:
+            raise ValueError(
+                "Passing `context_fn`, `debug`, or `respect_saved_tensors_hooks` is only supported when "
+                "use_reentrant=False."
+            )
+        return CheckpointFunction.apply(function, preserve_rng_state, *args)
     if debug:
         raise NotImplementedError("checkpoint(debug=True) is not in dispatchviz's model of PyTorch")
-    if use_reentrant:
-        if context_fn is not noop_context_fn:
-            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
-        return CheckpointFunction.apply(function, preserve, *args)
-    with forward_hooks(function, preserve, context_fn, determinism_check, early_stop, args, kwargs):
+    with forward_hooks(function, preserve_rng_state, context_fn, determinism_check, early_stop, args, kwargs):
         return function(*args, **kwargs)
 
 
@@ -157,8 +219,7 @@ def checkpoint_sequential(
         warnings.warn("torch.utils.checkpoint.checkpoint_sequential: " + _EXPLICIT.format(when), stacklevel=2)
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
-    if kwargs:
-        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    _refuse(kwargs)
     if isinstance(functions, torch.nn.Sequential):
         functions = list(functions.children())
     size = len(functions) // segments

@@ -97,7 +97,9 @@ class BackwardHook:
             self._run_pre_hooks()
             gradients = self.grad_outputs
             if self.input_tensors_index is None:
-                self._run_without_inputs()
+                if self.user_hooks:
+                    self._run_without_inputs()
+                self.grad_outputs = None
             if gradients is None:
                 return None
             return tuple(gradients[i] for i in self.output_tensors_index)
@@ -118,13 +120,20 @@ class BackwardHook:
             self.grad_outputs = given
 
     def _run_without_inputs(self) -> None:
-        """Call the hooks now, because no input requires grad. They cannot change anything."""
+        """Call the hooks now, because no input requires grad. They cannot change anything. Hooks that run before the
+        backward have run, and need no warning.
+        """
+        if self.user_hooks:
+            self._run_hooks_without_inputs()
+        self.grad_outputs = None
+
+    def _run_hooks_without_inputs(self) -> None:
         warnings.warn(
             "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
             "require gradients. See "
             "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
             "#torch.nn.Module.register_full_backward_hook for more details.",
-            stacklevel=5,
+            stacklevel=6,
         )
         nothing = _scatter([], (), self.n_inputs)
         for hook in self.user_hooks:
@@ -134,7 +143,6 @@ class BackwardHook:
                     "Backward hook for Modules where no input requires gradient should always return None or None for "
                     "all gradients."
                 )
-        self.grad_outputs = None
 
 
 def _scatter(index: Sequence[int], values: Gradients, size: int) -> Gradients:

@@ -47,7 +47,7 @@ def _is_redispatch(trace: Trace, step: int) -> bool:
     if step + 1 < len(trace) and columns.kinds[step + 1] == columns.code(ev.KeySetComputed):
         return False
     event = trace[step]
-    return isinstance(event, ev.Dispatched) and event.how.startswith("redispatch")
+    return isinstance(event, ev.Dispatched) and event.is_redispatch
 
 
 def _of_rows(kind: RowKind) -> Find:

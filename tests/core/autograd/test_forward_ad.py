@@ -266,7 +266,7 @@ NONE_IN_PYTORCH = {
     *("_pack_padded_sequence", "_thnn_fused_gru_cell", "_thnn_fused_lstm_cell", "mkldnn_rnn_layer"),
     *("acosh_", "asinh_", "atanh_", "igamma", "igamma_", "igammac", "igammac_"),
     *("_cdist_backward", "_cdist_forward", "_euclidean_dist", "_pdist_backward", "_pdist_forward", "rrelu_with_noise_"),
-    *("cholesky", "geqrf", "ormqr"),
+    *("geqrf", "ormqr"),
     *("special_zeta", "special_zeta.self_scalar", "special_zeta.other_scalar"),
     *("grid_sampler_2d", "grid_sampler_2d_backward", "grid_sampler_3d", "grid_sampler_3d_backward"),
     *("_embedding_bag", "_embedding_bag_backward", "_embedding_bag_dense_backward", "embedding_renorm_"),

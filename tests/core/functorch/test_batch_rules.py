@@ -291,12 +291,12 @@ def test_chunks_give_the_same_as_the_whole(size: int) -> None:
 
 def test_the_loop_warns_and_can_be_switched_off() -> None:
     functorch = torch._C._functorch
-    with pytest.warns(UserWarning, match="performance drop.*aten::fill.Scalar"):
-        torch.vmap(lambda a: torch.fill(a, 1.0))(A)
+    with pytest.warns(UserWarning, match="performance drop.*aten::take"):
+        torch.vmap(lambda a: torch.take(a, torch.tensor([0])))(A)
     functorch._set_vmap_fallback_enabled(False)
     try:
-        with pytest.raises(RuntimeError, match=r"aten::fill\.Scalar hit the vmap fallback which is currently disabled"):
-            torch.vmap(lambda a: torch.fill(a, 1.0))(A)
+        with pytest.raises(RuntimeError, match=r"aten::take hit the vmap fallback which is currently disabled"):
+            torch.vmap(lambda a: torch.take(a, torch.tensor([0])))(A)
     finally:
         functorch._set_vmap_fallback_enabled(True)
 

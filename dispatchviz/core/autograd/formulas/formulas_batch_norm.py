@@ -113,11 +113,11 @@ def _batch(
     assert invstd_or_var is not None
     count = prod(input._size) // input._size[1]
     mu = ops.to_dtype.call(mean, input._dtype, False, False, None) if training else mean
-    distance = ops.sub_Tensor.call(input, _unsqueeze_dim1(mu, input), 1)
     if training:
         root = ops.to_dtype.call(invstd_or_var, input._dtype, False, False, None)
     else:
-        root = ops.pow_Tensor_Scalar.call(ops.add_Scalar.call(invstd_or_var, eps, 1), -0.5)
+        root = ops.pow__Scalar.call(ops.add_Scalar.call(invstd_or_var, eps, 1), -0.5)
+    distance = ops.sub_Tensor.call(input, _unsqueeze_dim1(mu, input), 1)
     minus_half = _unsqueeze_dim1(root, input)
     minus_one = ops.pow_Tensor_Scalar.call(minus_half, 2)
     minus_three_halves = ops.pow_Tensor_Scalar.call(minus_half, 3)

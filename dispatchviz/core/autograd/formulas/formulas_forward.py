@@ -55,38 +55,44 @@ def aminmax_jvp(x: Tensor, dx: Tensor, result: Tensor, dim: int | None, keepdim:
     return _mean_of_selected(x, dx, result, reduced_dims(x, dim), keepdim)
 
 
-def maximum_slope(self_p: Tensor, other_p: Tensor, result: Tensor) -> Tensor:
-    """1 where self is the larger one, 0.5 where they are equal."""
-    return _derivative_with_ties(ops.gt_Tensor.call(self_p, other_p), self_p, other_p, result)
-
-
-def minimum_slope(self_p: Tensor, other_p: Tensor, result: Tensor) -> Tensor:
-    """1 where self is the smaller one, 0.5 where they are equal."""
-    return _derivative_with_ties(ops.lt_Tensor.call(self_p, other_p), self_p, other_p, result)
-
-
-def _derivative_with_ties(selected: Tensor, self_p: Tensor, other_p: Tensor, result: Tensor) -> Tensor:
-    selected = ops.to_dtype.call(selected, result._dtype, False, False, None)
-    half = ops.scalar_tensor.call(0.5, result._dtype, "strided", result._device, None)
-    return ops.where_self.call(ops.eq_Tensor.call(self_p, other_p), half, selected)
+def tangent_of_selected(
+    self_p: Tensor, other_p: Tensor, self_t: Tensor, other_t: Tensor, selected: Tensor
+) -> Tensor:  # fmt: skip
+    """The tangent of self where ``selected``, the mean of both where they are equal, else the other tangent."""
+    tangent = ops.where_self.call(selected, self_t, other_t)
+    mean = ops.div_Scalar.call(ops.add_Tensor.call(self_t, other_t, 1), 2)
+    return ops.where_self.call(ops.eq_Tensor.call(self_p, other_p), mean, tangent)
 
 
 def clamp_jvp(
     self_p: Tensor, self_t: Tensor, min_p: Tensor | None, min_t: Tensor | None, max_p: Tensor | None,
     max_t: Tensor | None
 ) -> Tensor:  # fmt: skip
-    """The tangent of the bound where it applies; the upper bound wins."""
+    """The tangent of the bound where it applies, a mean on a bound; the upper bound wins."""
     if min_p is not None and max_p is not None:
         assert min_t is not None, "what is there has a tangent, if only zero"
         assert max_t is not None, "the same"
-        upper = ops.where_self.call(ops.gt_Tensor.call(self_p, max_p), max_t, self_t)
-        inner = ops.where_self.call(ops.lt_Tensor.call(self_p, min_p), min_t, upper)
-        return ops.where_self.call(ops.gt_Tensor.call(min_p, max_p), max_t, inner)
+        return _jvp_of_two_bounds(self_p, self_t, (min_p, min_t), (max_p, max_t))
     if min_p is not None and min_t is not None:
-        return ops.where_self.call(ops.gt_Tensor.call(self_p, min_p), self_t, min_t)
+        return tangent_of_selected(self_p, min_p, self_t, min_t, ops.gt_Tensor.call(self_p, min_p))
     if max_p is not None and max_t is not None:
-        return ops.where_self.call(ops.lt_Tensor.call(self_p, max_p), self_t, max_t)
+        return tangent_of_selected(self_p, max_p, self_t, max_t, ops.lt_Tensor.call(self_p, max_p))
     return ops.clone.call(self_t)
+
+
+def _jvp_of_two_bounds(
+    self_p: Tensor, self_t: Tensor, lower: tuple[Tensor, Tensor], upper: tuple[Tensor, Tensor]
+) -> Tensor:
+    """The tangent of self or of a bound; each bound with its tangent."""
+    (min_p, min_t), (max_p, max_t) = lower, upper
+    tangent = ops.where_self.call(ops.lt_Tensor.call(self_p, min_p), min_t, self_t)
+    tangent = ops.where_self.call(ops.gt_Tensor.call(self_p, max_p), max_t, tangent)
+    ordered = ops.lt_Tensor.call(min_p, max_p)
+    for bound, of_bound in (lower, upper):
+        mean = ops.div_Scalar.call(ops.add_Tensor.call(self_t, of_bound, 1), 2)
+        tie = ops.logical_and.call(ordered, ops.eq_Tensor.call(self_p, bound))
+        tangent = ops.where_self.call(tie, mean, tangent)
+    return ops.where_self.call(ops.gt_Tensor.call(min_p, max_p), max_t, tangent)
 
 
 # -- reductions --------------------------------------------------------------------------------------------------------

@@ -107,7 +107,7 @@ def max_pool_double_backward(grad: Tensor, indices: Tensor, dim: int) -> Tensor:
         return ops.empty_like.call(indices, grad._dtype, "strided", grad._device, None, None)
     memory_format = suggested(indices) if dim == 2 else "contiguous_format"
     positions = ops.view.call(in_format(indices, memory_format), shape)
-    flat = ops.view.call(in_format(grad, memory_format), (*grad._size[:-dim], math.prod(grad._size[-dim:])))
+    flat = ops.reshape.call(grad, (*grad._size[:-dim], math.prod(grad._size[-dim:])))
     return ops.view.call(ops.gather.call(flat, -1, positions, False), indices._size)
 
 

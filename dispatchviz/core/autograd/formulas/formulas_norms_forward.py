@@ -74,8 +74,8 @@ def group_norm_jvp(
 ) -> Tensor:  # fmt: skip
     """The tangent as for batch norm, of one example whose channels are the groups."""
     shape = _groups_as_channels(input_p, groups)
-    rows_t = ops.view.call(input_t, shape)
-    rows_p = ops.view.call(input_p, shape)
+    rows_t = ops.reshape.call(input_t, shape)
+    rows_p = ops.reshape.call(input_p, shape)
     normalized = batch_norm_jvp(
         rows_p, rows_t, None, None, None, None, None, None, saved_mean, saved_invstd, True, 0.0
     )  # fmt: skip
@@ -92,15 +92,15 @@ def group_norm_jvp(
 
 def group_norm_mean_jvp(input_t: Tensor, mean_p: Tensor, groups: int) -> Tensor:
     """The mean tangent of each group."""
-    rows = ops.view.call(input_t, _groups_as_channels(input_t, groups))
+    rows = ops.reshape.call(input_t, _groups_as_channels(input_t, groups))
     return ops.view_as.call(ops.mean_dim.call(rows, (2,), False, None), mean_p)
 
 
 def group_norm_invstd_jvp(input_p: Tensor, input_t: Tensor, mean_p: Tensor, invstd_p: Tensor, groups: int) -> Tensor:
     """The tangent of the inverse of the standard deviation. As in PyTorch, input and its tangent are swapped."""
     shape = _groups_as_channels(input_p, groups)
-    rows_t = ops.view.call(input_t, shape)
-    rows_p = ops.view.call(input_p, shape)
+    rows_t = ops.reshape.call(input_t, shape)
+    rows_p = ops.reshape.call(input_p, shape)
     invstd = ops.view.call(invstd_p, shape)
     mean = ops.view.call(mean_p, shape)
     tangent = _invstd_jvp(rows_t, rows_p, mean, invstd, (2,), keepdim=False)

@@ -8,12 +8,12 @@ The functions call operators in PyTorch's order; C++ evaluates the arguments of 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from dispatchviz.core.autograd.formulas.complex_gradients import conjugated
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.scalar import Scalar
 from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
 from dispatchviz.core.thread.thread_state import thread
 
 Mask = tuple[bool, ...]
@@ -62,26 +62,17 @@ def polar_backward(grad: Tensor, result: Tensor) -> tuple[Tensor, Tensor]:
 # -- two and three tensors ---------------------------------------------------------------------------------------------
 
 
-def maximum_backward(grad: Tensor, own: Tensor, other: Tensor, is_self: bool) -> Tensor:
-    """grad where own is larger, half of it where both are equal"""
-    return _where_not(grad, own, other, ops.lt_Tensor if is_self else ops.gt_Tensor, is_self)
-
-
-def minimum_backward(grad: Tensor, own: Tensor, other: Tensor, is_self: bool) -> Tensor:
-    """grad where own is smaller, half of it where both are equal"""
-    return _where_not(grad, own, other, ops.gt_Tensor if is_self else ops.lt_Tensor, is_self)
-
-
-def _where_not(grad: Tensor, own: Tensor, other: Tensor, loses: Any, is_self: bool) -> Tensor:
-    """grad where ``loses`` is false; both formulas compare self with other, in this order."""
-    self, second = (own, other) if is_self else (other, own)
-    halved = _halved_at_ties(grad, self, second)
-    return ops.masked_fill__Scalar.call(halved, loses.call(self, second), 0)
-
-
-def _halved_at_ties(grad: Tensor, own: Tensor, other: Tensor) -> Tensor:
+def halved_at_ties(grad: Tensor, self: Tensor, other: Tensor, lost: Tensor) -> Tensor:
+    """grad, half of it where both tensors are equal, 0 where ``lost``"""
     half = ops.div_Scalar.call(grad, 2)
-    return ops.where_self.call(ops.eq_Tensor.call(own, other), half, grad)
+    halved = ops.where_self.call(ops.eq_Tensor.call(self, other), half, grad)
+    return masked_fill_inplace_if_safe(halved, lost)
+
+
+def masked_fill_inplace_if_safe(tensor: Tensor, mask: Tensor) -> Tensor:
+    """0 where ``mask``; a new tensor if a transform, a subclass or a mode sees the tensors"""
+    elsewhere = is_tensor_subclass_like(tensor) or is_tensor_subclass_like(mask)
+    return (ops.masked_fill_Scalar if elsewhere else ops.masked_fill__Scalar).call(tensor, mask, 0)
 
 
 def atan2_backward(
@@ -116,66 +107,80 @@ def lerp_self_backward(grad: Tensor, weight: Scalar) -> Tensor:
 # -- clamp, masked_fill ------------------------------------------------------------------------------------------------
 
 
-def clamp_min_tensor_backward(grad: Tensor, self: Tensor, min: Tensor, is_self: bool) -> Tensor:
-    """grad where self >= min, or where it is not"""
-    zero = _zero(grad)
-    mask = ops.ge_Tensor.call(self, min) if is_self else ops.lt_Tensor.call(self, min)
-    return ops.where_self.call(mask, grad, zero)
-
-
 def clamp_backward(grad: Tensor, self: Tensor, min: Tensor | Scalar | None, max: Tensor | Scalar | None) -> Tensor:
-    """grad within the bounds and on them, else 0"""
+    """grad within the bounds; on a bound 0 for numbers, and half of it for tensors"""
+    if isinstance(min, Tensor) or isinstance(max, Tensor):
+        return _clamp_tensor_backward(grad, self, _tensor_or_none(min), _tensor_or_none(max))
     if min is None and max is None:
         return grad
-    zero = _zero(grad)
-    if min is not None and max is not None:
-        inside = _ge(self, min)
-        below = _le(self, max)
-        return ops.where_self.call(ops.logical_and_.call(inside, below), grad, zero)
-    kept = _ge(self, min) if min is not None else _le(self, max)
-    return ops.where_self.call(kept, grad, zero)
+    zero = _zero_of(grad)
+    parts = [] if min is None else [ops.gt_Scalar.call(self, min)]
+    parts += [] if max is None else [ops.lt_Scalar.call(self, max)]
+    inside = ops.logical_and_.call(*parts) if len(parts) > 1 else parts[0]
+    return ops.where_self.call(inside, grad, zero)
 
 
-def _zero(like: Tensor) -> Tensor:
-    return ops.scalar_tensor.call(0.0, like._dtype, "strided", like._device, None)
-
-
-def _ge(self: Tensor, bound: Tensor | Scalar | None) -> Tensor:
-    return ops.ge_Tensor.call(self, bound) if isinstance(bound, Tensor) else ops.ge_Scalar.call(self, _number(bound))
-
-
-def _le(self: Tensor, bound: Tensor | Scalar | None) -> Tensor:
-    return ops.le_Tensor.call(self, bound) if isinstance(bound, Tensor) else ops.le_Scalar.call(self, _number(bound))
-
-
-def _number(bound: Scalar | None) -> Scalar:
-    assert bound is not None
+def _tensor_or_none(bound: Tensor | Scalar | None) -> Tensor | None:
+    assert bound is None or isinstance(bound, Tensor), "both bounds are numbers, or both are tensors"
     return bound
+
+
+def _clamp_tensor_backward(grad: Tensor, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
+    if min is None or max is None:
+        return _one_bound_backward(grad, self, min, max, of_self=True)
+    ordered = ops.lt_Tensor.call(min, max)
+    on_min = ops.eq_Tensor.call(self, min)
+    on_bound = ops.logical_or.call(on_min, ops.eq_Tensor.call(self, max))
+    tie = ops.logical_and.call(on_bound, ordered)
+    below = ops.lt_Tensor.call(self, min)
+    outside = ops.logical_or.call(below, ops.gt_Tensor.call(self, max))
+    halved = ops.where_self.call(tie, ops.div_Scalar.call(grad, 2), grad)
+    return masked_fill_inplace_if_safe(halved, outside)
+
+
+def _one_bound_backward(
+    grad: Tensor, self: Tensor, min: Tensor | None, max: Tensor | None, of_self: bool
+) -> Tensor:  # fmt: skip
+    """The gradient of self or of the only bound."""
+    bound = max if min is None else min
+    assert bound is not None
+    lost = ops.lt_Tensor if (min is not None) is of_self else ops.gt_Tensor
+    return halved_at_ties(grad, self, bound, lost.call(self, bound))
 
 
 def clamp_backward_min_max(
     grad: Tensor, self: Tensor, min: Tensor | None, max: Tensor | None, grad_input_mask: Mask
 ) -> tuple[Tensor | None, Tensor | None]:
-    """grad where the bound applied"""
+    """grad where the bound applied, half of it where self is on the bound; the upper bound wins"""
+    if min is not None and max is not None:
+        return _two_bounds_backward(grad, self, min, max, grad_input_mask)
     of_min = of_max = None
-    if min is None and max is None:
-        return of_min, of_max
-    zero = _zero(grad)
     if grad_input_mask[0] and min is not None:
-        of_min = ops.where_self.call(_min_counts(self, min, max), grad, zero)
+        of_min = _one_bound_backward(grad, self, min, None, of_self=False)
     if grad_input_mask[1] and max is not None:
-        of_max = ops.where_self.call(_max_counts(self, min, max), grad, zero)
+        of_max = _one_bound_backward(grad, self, None, max, of_self=False)
     return of_min, of_max
 
 
-def _min_counts(self: Tensor, min: Tensor, max: Tensor | None) -> Tensor:
-    below = ops.lt_Tensor.call(self, min)
-    return below if max is None else ops.logical_and_.call(below, ops.lt_Tensor.call(min, max))
-
-
-def _max_counts(self: Tensor, min: Tensor | None, max: Tensor) -> Tensor:
-    above = ops.gt_Tensor.call(self, max)
-    return above if min is None else ops.logical_or_.call(above, ops.lt_Tensor.call(max, min))
+def _two_bounds_backward(
+    grad: Tensor, self: Tensor, min: Tensor, max: Tensor, grad_input_mask: Mask
+) -> tuple[Tensor | None, Tensor | None]:
+    ordered, equal = ops.lt_Tensor.call(min, max), ops.eq_Tensor.call(min, max)
+    of_min = of_max = None
+    if grad_input_mask[0]:
+        counts = ops.logical_and.call(ordered, ops.le_Tensor.call(self, min))
+        on_both = ops.logical_and.call(equal, ops.lt_Tensor.call(self, min))
+        lost = ops.logical_not.call(ops.logical_or.call(counts, on_both))
+        of_min = halved_at_ties(grad, self, min, lost)
+    if grad_input_mask[1]:
+        swapped = ops.lt_Tensor.call(max, min)
+        counts = ops.logical_or.call(swapped, ops.logical_and.call(ordered, ops.ge_Tensor.call(self, max)))
+        on_both = ops.logical_and.call(equal, ops.gt_Tensor.call(self, max))
+        lost = ops.logical_not.call(ops.logical_or.call(counts, on_both))
+        half = ops.div_Scalar.call(grad, 2)
+        tie = ops.logical_and.call(ops.eq_Tensor.call(self, max), ordered)
+        of_max = masked_fill_inplace_if_safe(ops.where_self.call(tie, half, grad), lost)
+    return of_min, of_max
 
 
 def masked_fill_backward(grad: Tensor, mask: Tensor) -> Tensor:
@@ -187,21 +192,9 @@ def masked_fill_backward(grad: Tensor, mask: Tensor) -> Tensor:
 
 
 def clamp_max_backward(grad: Tensor, self: Tensor, max: Scalar) -> Tensor:
-    """grad where self <= max, else 0"""
+    """grad where self < max, else 0"""
     zero = _zero_of(grad)
-    return ops.where_self.call(ops.le_Scalar.call(self, max), grad, zero)
-
-
-def clamp_max_tensor_backward(grad: Tensor, self: Tensor, max: Tensor) -> Tensor:
-    """grad where self <= max, else 0"""
-    zero = _zero_of(grad)
-    return ops.where_self.call(ops.le_Tensor.call(self, max), grad, zero)
-
-
-def clamp_max_bound_backward(grad: Tensor, self: Tensor, max: Tensor) -> Tensor:
-    """grad where self > max, else 0"""
-    zero = _zero_of(grad)
-    return ops.where_self.call(ops.gt_Tensor.call(self, max), grad, zero)
+    return ops.where_self.call(ops.lt_Scalar.call(self, max), grad, zero)
 
 
 def _zero_of(grad: Tensor) -> Tensor:

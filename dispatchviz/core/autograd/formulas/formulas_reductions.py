@@ -17,6 +17,7 @@ from dispatchviz.core.native.iterator.scalar import Scalar
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
+from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
 from dispatchviz.core.thread.thread_state import thread
 
 # -- prod --------------------------------------------------------------------------------------------------------------
@@ -26,11 +27,12 @@ def prod_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     """grad times the product of all other elements"""
     if not self._size:
         return grad
-    zeros = ops.nonzero.call(ops.eq_Scalar.call(self, 0))._size[0]
-    if not zeros:
-        return ops.mul_Tensor.call(grad, conjugated(ops.div_Tensor.call(result, self)))
-    if zeros > 1 and not thread.state.grad_mode:
-        return ops.zeros_like.call(self, None, None, None, None, "contiguous_format")
+    if not is_tensor_subclass_like(self):
+        zeros = ops.nonzero.call(ops.eq_Scalar.call(self, 0))._size[0]
+        if not zeros:
+            return ops.mul_Tensor.call(grad, conjugated(ops.div_Tensor.call(result, self)))
+        if zeros > 1 and not thread.state.grad_mode:
+            return ops.zeros_like.call(self, None, None, None, None, "contiguous_format")
     flat = ops.view.call(in_format(self), (-1,))
     return ops.view_as.call(prod_safe_zeros_backward(grad, flat, 0), self)
 
@@ -43,6 +45,8 @@ def prod_backward_dim(grad: Tensor, self: Tensor, result: Tensor, dim: int, keep
     if not keepdim:
         grad = ops.unsqueeze.call(grad, dim)
         result = ops.unsqueeze.call(result, dim)
+    if is_tensor_subclass_like(self):
+        return prod_safe_zeros_backward(grad, self, dim)
     zeros = ops.sum_dim_IntList.call(ops.eq_Scalar.call(self, 0), (dim,), True, None)
     if ops.item.call(ops.sum.call(zeros, None)) == 0:
         return ops.mul_Tensor.call(grad, conjugated(ops.div_Tensor.call(result, self)))

@@ -94,9 +94,9 @@ def div_tensor_other_backward(grad: Tensor, self: Tensor, other: Tensor, roundin
 
 
 def clamp_min_backward(grad: Tensor, self: Tensor, min: Scalar) -> Tensor:
-    """grad where self >= min, else 0"""
+    """grad where self > min, else 0"""
     zero = _zero(grad)
-    return ops.where_self.call(ops.ge_Scalar.call(self, min), grad, zero)
+    return ops.where_self.call(ops.gt_Scalar.call(self, min), grad, zero)
 
 
 # -- pow ---------------------------------------------------------------------------------------------------------------
@@ -149,6 +149,7 @@ def _is_not_negative(exponent: Tensor) -> Tensor:
 
 
 def _exponent_of_number(grad: Tensor, base: Scalar, exponent: Tensor, result: Tensor) -> Tensor:
+    ops.result_type_Scalar_Tensor.call(base, exponent)
     derivative = conjugated(ops.mul_Scalar.call(result, _log(complex(base) if exponent._dtype.is_complex else base)))
     if base == 0:
         zero = ops.zeros.call((), grad._dtype, "strided", grad._device, None)

@@ -143,11 +143,12 @@ def _info(value: Any) -> InputMetadata:
 
 
 def _check_tuple(value: Any, name: str) -> tuple[Any, ...]:
-    """Return the value of a ``ctx`` attribute. PyTorch's error text breaks off before the type."""
+    """Return the value of a ``ctx`` attribute."""
     if value is None:
         return ()
     if not isinstance(value, tuple):
-        raise RuntimeError(f"autograd internal error: {name} attribute is expected to be a tuple but is ")
+        found = type(value).__name__
+        raise RuntimeError(f"autograd internal error: {name} attribute is expected to be a tuple but is {found}")
     return value
 
 
@@ -172,17 +173,22 @@ def _to_save(call: Call) -> tuple[list[Tensor | None], Tensors]:
 
 def _parse_non_differentiable(node: FunctionBase) -> Tensors:
     marked, node.non_differentiable = _check_tuple(node.non_differentiable, "non_differentiable"), None
-    if not all(isinstance(value, Tensor) for value in marked):
-        raise RuntimeError("mark_non_differentiable only accepts variable arguments, but got ")
+    for value in marked:
+        if not isinstance(value, Tensor):
+            raise RuntimeError(
+                f"mark_non_differentiable only accepts variable arguments, but got {type(value).__name__}"
+            )
     return Tensors(marked)
 
 
 def _mark_dirty(node: FunctionBase) -> Tensors:
     """Return the tensors that the forward wrote to, after incrementing their versions."""
     marked, node.dirty_tensors = _check_tuple(node.dirty_tensors, "dirty_tensors"), None
-    for value in marked:
+    for position, value in enumerate(marked):
         if not isinstance(value, Tensor):
-            raise RuntimeError("mark_dirty can only accept variables, but argument ")
+            raise RuntimeError(
+                f"mark_dirty can only accept variables, but argument {position} is of type {type(value).__name__}"
+            )
         increment_version(value)
     return Tensors(marked)
 

@@ -120,7 +120,9 @@ def remove_batch_dim(self: Tensor, level: int, batch_size: int, out_dim: int) ->
     impl = maybe_get_batched_impl(self)
     if impl is None or impl.level < level:
         axis = wrap_dim(out_dim, len(self._size) + 1)
-        return ops.expand.call(self, (*self._size[:axis], batch_size, *self._size[axis:]), False)
+        return ops.expand.call(
+            ops.unsqueeze.call(self, axis), (*self._size[:axis], batch_size, *self._size[axis:]), False
+        )
     assert impl.level == level
     rank = len(impl.value._size)
     source, target = wrap_dim(impl.bdim, rank), wrap_dim(out_dim, rank)

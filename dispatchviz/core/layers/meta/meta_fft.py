@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.fft.fft_arguments import complex_of
 from dispatchviz.core.tensor.dtype import DType, real_type
 from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides
 
@@ -38,7 +39,7 @@ def fft_r2c(ks: int, self: Tensor, dim: Size, normalization: int, onesided: bool
     else:
         first = _transformed(size if len(dim) == 1 else half, self._stride, dim[-1:])
         strides = _in_stages(half, first, dim[:-1])
-    return _blank(self, size, strides, self._dtype.to_complex())
+    return _blank(self, size, strides, complex_of(self._dtype))
 
 
 def fft_c2r(ks: int, self: Tensor, dim: Size, normalization: int, last_dim_size: int) -> Tensor:

@@ -4,7 +4,7 @@
 They mirror ``torch/_meta_registrations.py``, and the calls that ``torch/_refs`` and ``torch/_decomp`` make there.
 
 NB: one ``empty`` per result. PyTorch's Python functions call more operators. They have error texts of their own, of
-which only those of convolutions are here.
+which only those of convolutions and of ``native_group_norm`` are here.
 """
 
 from __future__ import annotations
@@ -119,8 +119,25 @@ def native_batch_norm_backward(
 def native_group_norm(
     ks: int, input: Tensor, weight: Optional, bias: Optional, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the result, and mean and rstd for each group."""
-    return _same(input), _blank(input, (N, group)), _blank(input, (N, group))
+    """Return the contiguous result, and mean and rstd for each group. Raise RuntimeError for sizes that do not fit."""
+    for name, number in (("number of channels", C), ("HxW", HxW), ("num groups", group)):
+        if number <= 0:
+            raise RuntimeError(f"Expected {name} to be greater than 0, got {number}")
+    shape = f"torch.Size({list(input._size)})"
+    if C % group:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{shape} and num_groups={group}"
+        )
+    for name, tensor in (("weight", weight), ("bias", bias)):
+        if tensor is not None and tensor._size != (C,):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
+                f"shape torch.Size({list(tensor._size)}) and input of shape {shape}"
+            )
+    if len(input._size) < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(input._size)}")
+    return _blank(input, input._size), _blank(input, (N, group)), _blank(input, (N, group))
 
 
 def native_group_norm_backward(
@@ -202,9 +219,7 @@ def arange(
     """Return the range. Its dtype is int64 for integers if none is requested."""
     if dtype is None and all(isinstance(number, int) for number in (start, end, step)):
         dtype = int64
-    return ops.empty_memory_format.call(
-        (arange_count(start, end, step, dtype),), dtype, layout, device, pin_memory, None
-    )
+    return ops.empty_memory_format.call((arange_count(start, end, step),), dtype, layout, device, pin_memory, None)
 
 
 def isin(ks: int, element: Scalar, test_elements: Tensor, *args: Any) -> Tensor:

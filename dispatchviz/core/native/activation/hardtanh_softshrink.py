@@ -10,7 +10,7 @@ from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.activation.selu_mish_prelu import put_floating
 from dispatchviz.core.native.iterator.cpu_loops import scalar_elements
-from dispatchviz.core.native.iterator.scalar import MAXIMUM, Scalar, convert, element, opmath
+from dispatchviz.core.native.iterator.scalar import MAXIMUM, Scalar, convert, element
 from dispatchviz.core.native.iterator.tensor_iterator import (
     elementwise,
     elementwise_same,
@@ -38,10 +38,10 @@ def hardtanh_(self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
 def hardtanh_out(self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) -> Tensor:
     """Write ``clamp`` of self into out; for integers the bounds are whole numbers.
 
-    Raise RuntimeError for bool, and for an unsigned dtype with a negative bound.
+    Raise NotImplementedError for bool, RuntimeError for an unsigned dtype with a negative bound.
     """
     if self._dtype is bool_:
-        raise RuntimeError("Bool inputs not supported for hardtanh")
+        raise NotImplementedError("Bool inputs not supported for hardtanh")
     if self._dtype.category is Category.INTEGRAL:
         min_val, max_val = convert(min_val, int64), convert(max_val, int64)
         if self._dtype is uint8 and (min_val < 0 or max_val < 0):  # type: ignore[operator]
@@ -166,7 +166,7 @@ def hardshrink_meta(op: Structured, self: Tensor, lambd: Scalar) -> None:
 def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> None:
     """Soft shrinkage by ``lambd``. A 0 within that range keeps its sign, except in the CPU's vectorized loop"""
     xp: Any = array_module(self._device.type)
-    limit = opmath(lambd, self._dtype)
+    limit = _limit(lambd, self._dtype)
     is_vector = ~scalar_elements(out, self._dtype, (self,)) if self._device.type == "cpu" else None
 
     def shrunk(x: Any) -> Any:

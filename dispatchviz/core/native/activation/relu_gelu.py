@@ -38,7 +38,7 @@ def relu_(self: Tensor) -> Tensor:
 
 def _check_relu(self: Tensor) -> None:
     if self._dtype is bool_:
-        raise RuntimeError("Boolean inputs not supported for relu")
+        raise NotImplementedError("Boolean inputs not supported for relu")
 
 
 def threshold_meta(op: Structured, self: Tensor, threshold: Scalar, value: Scalar) -> None:

@@ -131,12 +131,12 @@ def _check_alpha(dtype: DType, alpha: Scalar) -> None:
 
 def _check_sub(self: Tensor, other: Tensor) -> None:
     if self._dtype is bool_ and other._dtype is bool_:
-        raise RuntimeError(
+        raise NotImplementedError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. "
             "Use the `^` or `logical_xor()` operator instead."
         )
     if self._dtype is bool_ or other._dtype is bool_:
-        raise RuntimeError(
+        raise NotImplementedError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. "
             "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
         )

@@ -131,9 +131,9 @@ def limits_of(dtype: Any) -> Any:
 
 
 def positive(self: Tensor) -> Tensor:
-    """self. Raise RuntimeError for bool."""
+    """self. Raise NotImplementedError for bool."""
     if self._dtype is bool_:
-        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+        raise NotImplementedError("The `+` operator, on a bool tensor is not supported.")
     return self
 
 

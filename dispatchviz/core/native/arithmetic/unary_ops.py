@@ -23,9 +23,9 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 
 def neg_meta(op: Structured, self: Tensor) -> None:
-    """The dtype of self. Raise RuntimeError for bool."""
+    """The dtype of self. Raise NotImplementedError for bool."""
     if self._dtype is bool_:
-        raise RuntimeError(
+        raise NotImplementedError(
             "Negation, the `-` operator, on a bool tensor is not supported. "
             "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
         )

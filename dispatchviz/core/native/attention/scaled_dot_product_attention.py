@@ -33,6 +33,26 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """softmax(query key^T scale + mask) value. Raise RuntimeError if shapes, dtypes or masks do not fit together."""
     _validate(query, key, value, attn_mask, is_causal)
+    rest = (dropout_p, is_causal, scale, enable_gqa)
+    if any(len(tensor._size) != 3 for tensor in (query, key, value)):
+        return _attention(query, key, value, attn_mask, *rest)
+    query, key, value = (ops.unsqueeze.call(tensor, 0) for tensor in (query, key, value))
+    while attn_mask is not None and len(attn_mask._size) < 4:
+        attn_mask = ops.unsqueeze.call(attn_mask, 0)
+    return ops.squeeze_dim.call(_attention(query, key, value, attn_mask, *rest), 0)
+
+
+def _attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
+) -> Tensor:
+    """The attention by the backend that the inputs allow."""
     if 0 in (numel(tensor._size) for tensor in (query, key, value)):
         return _empty_attention(query, key, value)
     backend = fused_sdp_choice(query, key, value, attn_mask, dropout_p, enable_gqa)
@@ -278,7 +298,7 @@ def _scaled_dot_product_flash_attention_cpu_backward(
     if not grad._is_contiguous:
         ops.contiguous.call(grad, "contiguous_format")
     _buffers_backward(query, key)
-    for result, values in zip(grads, _gradients(grad_out, query, key, value, is_causal, mask, scale), strict=True):
+    for result, values in zip(grads, _gradients(grad_out, query, key, value, out, is_causal, mask, scale), strict=True):
         result._array[...] = array_module(query._device.type).swapaxes(values, 1, 2)
     first, second, third = (ops.transpose_int.call(result, 1, 2) for result in grads)
     return first, second, third
@@ -293,11 +313,14 @@ def _gradients(
     query: Tensor,
     key: Tensor,
     value: Tensor,
+    out: Tensor,
     is_causal: bool,
     mask: Tensor | None,
     scale: float | None,
 ) -> tuple[Any, Any, Any]:
+    """The gradients. Factors of matrix products are rounded to the dtype of the query."""
     xp = array_module(query._device.type)
+    narrow = query._dtype.numpy
     wide = (float32 if query._dtype in (float16, bfloat16) else query._dtype).numpy
     powers, total, _ = _powers(query, key, is_causal, mask, scale, wide)
     weights = powers / total
@@ -305,9 +328,11 @@ def _gradients(
     grad, q, k, v = (array.astype(wide) for array in arrays)
     factor = wide.type(1.0 / math.sqrt(query._size[-1]) if scale is None else scale)
     grad_weights = grad @ xp.swapaxes(v, -2, -1)
-    grad_scores = weights * (grad_weights - (grad_weights * weights).sum(axis=-1, keepdims=True)) * factor
-    grad_keys, grad_values = xp.swapaxes(grad_scores, -2, -1) @ q, xp.swapaxes(weights, -2, -1) @ grad
-    return grad_scores @ k, _summed_over_groups(grad_keys, key), _summed_over_groups(grad_values, value)
+    grad_sums = (out._array.astype(wide) * grad).sum(axis=-1, keepdims=True)
+    grad_scores = (weights * (grad_weights - grad_sums)).astype(narrow).astype(wide)
+    kept = weights.astype(narrow).astype(wide)
+    grad_keys, grad_values = xp.swapaxes(grad_scores, -2, -1) @ q * factor, xp.swapaxes(kept, -2, -1) @ grad
+    return grad_scores @ k * factor, _summed_over_groups(grad_keys, key), _summed_over_groups(grad_values, value)
 
 
 def _repeated_heads(tensor: Tensor, query: Tensor) -> Any:

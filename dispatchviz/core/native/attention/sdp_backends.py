@@ -115,7 +115,9 @@ def _groups_go_up(params: SDPParams) -> bool:
 
 
 def _one_count_of_heads(params: SDPParams) -> bool:
-    return params.enable_gqa or params.query._size[1] == params.key._size[1] == params.value._size[1]
+    """Return whether all have the same heads. One head of keys and values is broadcast."""
+    heads, keys, values = (tensor._size[1] for tensor in params[:3])
+    return params.enable_gqa or (keys == values and keys in (1, heads))
 
 
 def _constant_mask(params: SDPParams) -> bool:

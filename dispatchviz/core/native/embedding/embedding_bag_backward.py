@@ -94,7 +94,7 @@ def _embedding_bag_dense_backward(
     if per_sample_weights is not None:
         scale = ops.index_select.call(per_sample_weights, 0, order)._array.astype("float64")
     if scale_grad_by_freq:
-        scale = scale / _frequencies(xp, indices._array)
+        scale = scale / _frequencies(indices._array)
     if mode == MEAN:
         scale = scale / xp.maximum(bag_size._array[bags], 1)
     kept = indices._array != padding_idx
@@ -103,15 +103,9 @@ def _embedding_bag_dense_backward(
     return result
 
 
-def _frequencies(xp: Any, indices: Any) -> Any:
-    """The frequency of each of the sorted indices.
-
-    It reproduces a quirk of PyTorch, which looks up the k-th distinct index at position k of the whole list. That is
-    another index once one has occurred twice.
-    """
-    begins = xp.append(xp.ones(1, bool), indices[1:] != indices[:-1])[: indices.size]
-    rank = xp.cumsum(begins) - 1
-    return (indices[:, None] == indices).sum(1)[rank]
+def _frequencies(indices: Any) -> Any:
+    """The frequency of each index."""
+    return (indices[:, None] == indices).sum(1)
 
 
 def _max_mode_backward(grad: Tensor, bag_size: Tensor, max_indices: Tensor, num_weights: int) -> Tensor:

@@ -61,7 +61,7 @@ def arange_start_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> T
     Raise RuntimeError for a step of 0 or in the wrong direction, NotImplementedError for some dtypes.
     """
     _refuse(out, "arange_cpu")
-    count = arange_count(start, end, step, out._dtype)
+    count = arange_count(start, end, step)
     first, each = _real(start), _real(step)
     begin, stride = (int(first), int(each)) if out._dtype.category is Category.INTEGRAL else (first, each)
     if numel(out._size) != count:
@@ -77,17 +77,13 @@ def arange_start_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> T
     return out
 
 
-def arange_count(start: Scalar, end: Scalar, step: Scalar, dtype: DType | None) -> int:
+def arange_count(start: Scalar, end: Scalar, step: Scalar) -> int:
     """The number of elements.
 
-    Raise RuntimeError for a step of 0 or in the wrong direction, ValueError for one that becomes 0 as an integer.
+    Raise RuntimeError for a step of 0 or in the wrong direction. A step that becomes 0 as an integer counts as given.
     """
     first, last, each = _real(start), _real(end), _real(step)
     _check(first, last, each)
-    if dtype is int64:
-        first, last, each = int(first), int(last), int(each)
-        if each == 0:
-            raise ValueError("step must be nonzero")
     count: int = math.ceil((last - first) / each)
     return count
 

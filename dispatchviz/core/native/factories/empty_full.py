@@ -218,6 +218,13 @@ def ones(size: Size, dtype: DType | None, layout: str | None, device: Device | N
     return full(size, 1.0, dtype, layout, device, pin_memory)
 
 
+def ones_meta_symint(
+    size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    """A tensor without memory."""
+    return ones(size, dtype, layout, device, pin_memory)
+
+
 def ones_out(size: Size, out: Tensor) -> Tensor:
     """Write ones into ``out``."""
     return full_out(size, 1.0, out)

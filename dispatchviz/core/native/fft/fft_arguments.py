@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
-from dispatchviz.core.tensor.dtype import DType, bfloat16, default_dtype, float16
+from dispatchviz.core.tensor.dtype import DType, bfloat16, complex64, default_dtype, float16
 from dispatchviz.core.tensor.tensor import Size, Tensor
 
 Dims = Size | None
@@ -16,25 +16,30 @@ BY_NONE, BY_ROOT_N, BY_N = 0, 1, 2
 
 
 def promoted(self: Tensor, to_complex: bool) -> Tensor:
-    """self with integers converted to the default dtype, and real numbers to complex if requested. Raise RuntimeError
-    for half precision.
+    """self with integers converted to the default dtype, and real numbers to complex if requested. Raise
+    NotImplementedError for half precision, except bfloat16 on meta.
 
-    NB: PyTorch supports float16 on CUDA; there is no complex32 here.
+    NB: PyTorch supports both on CUDA, and float16 on meta; there is no complex32 here.
     """
-    dtype = _promoted(self._dtype, to_complex)
+    dtype = _promoted(self._dtype, to_complex, on_meta=self._device.type == "meta")
     if dtype is self._dtype:
         return self
     return ops.to_dtype.call(self, dtype, False, False, None)
 
 
-def _promoted(dtype: DType, to_complex: bool) -> DType:
+def _promoted(dtype: DType, to_complex: bool, on_meta: bool) -> DType:
     if dtype.is_complex:
         return dtype
     if not dtype.is_floating_point:
         dtype = default_dtype()
-    if dtype in (float16, bfloat16):
-        raise RuntimeError(f"Unsupported dtype {dtype.legacy}")
-    return dtype.to_complex() if to_complex else dtype
+    if dtype is float16 or (dtype is bfloat16 and not on_meta):
+        raise NotImplementedError(f"Unsupported dtype {dtype.legacy}")
+    return complex_of(dtype) if to_complex else dtype
+
+
+def complex_of(dtype: DType) -> DType:
+    """The dtype of a transform's complex numbers: complex64 for bfloat16, whose own complex dtype no transform has."""
+    return complex64 if dtype is bfloat16 else dtype.to_complex()
 
 
 def norm_from_string(norm: str | None, forward: bool) -> int:
@@ -107,9 +112,9 @@ def _dims_of_shape(rank: int, shape: Size, dims: Size | None) -> Size:
 
 
 def check_real(name: str, self: Tensor) -> None:
-    """Raise RuntimeError for complex numbers."""
+    """Raise TypeError for complex numbers."""
     if self._dtype.is_complex:
-        raise RuntimeError(f"{name} expects a real input tensor, but got {self._dtype.legacy}")
+        raise TypeError(f"{name} expects a real input tensor, but got {self._dtype.legacy}")
 
 
 def check_complex_out(name: str, out: Tensor | None) -> None:

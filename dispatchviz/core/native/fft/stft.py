@@ -136,7 +136,7 @@ def _is_complex(self: Tensor, window: Tensor | None, wanted: bool | None) -> boo
 
 def _check_signal(self: Tensor, call: str) -> None:
     if not self._dtype.can_require_grad:
-        raise RuntimeError(f"{call}: expected a tensor of floating point or complex values")
+        raise NotImplementedError(f"{call}: expected a tensor of floating point or complex values")
     if not 1 <= len(self._size) <= 2:
         raise RuntimeError(f"{call}: expected a 1D or 2D tensor")
 
@@ -253,7 +253,7 @@ def _check_inverse_window(self: Tensor, window: Tensor | None) -> None:
         )
     _check_same_device("istft", self, window)
     if not self._dtype.is_complex:
-        raise RuntimeError(
+        raise TypeError(
             "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
         )
 

@@ -69,10 +69,6 @@ class Loop:
         """A number in the dtype in which elements are computed."""
         return (numpy.float32 if self.dtype in REDUCED else self.dtype.numpy.type)(value)
 
-    def element(self, value: float) -> Any:
-        """A number that whole vectors hold as an element, so half and bfloat16 round it."""
-        return self.number(float(self.dtype.numpy.type(value)) if self.whole else value)
-
 
 def in_loops(function: Callable[..., None], dtype: DType, arrays: list[Any], *rest: Any) -> None:
     """Run a step in both loops: ``function(loop, arrays, *rest)``."""
@@ -119,11 +115,11 @@ def adam_step(loop: Loop, arrays: list[Any], options: AdamOptions, step: float, 
 def sgd_step(loop: Loop, arrays: list[Any], options: SgdOptions, scale: float | None) -> None:
     """Update the parameter and, with momentum, its buffer.
 
-    Whole vectors of half and bfloat16 leave the parameter unchanged: PyTorch 2.13 never writes it there. NB: PyTorch
-    also reads the memory of a buffer there as if it were float32, beyond its end. Here its own numbers are read.
+    NB: In whole vectors, PyTorch may read the memory of a buffer of half or bfloat16 as if it were float32, beyond its
+    end. Here its own numbers are read.
     """
     param, grad, *buffers = arrays
-    number = loop.element
+    number = loop.number
     found = _gradient(param, grad, scale, number(options.weight_decay), options.maximize)
     if options.momentum != 0:
         momentum, buffer = number(options.momentum), buffers[0]
@@ -131,14 +127,13 @@ def sgd_step(loop: Loop, arrays: list[Any], options: SgdOptions, scale: float | 
         momentum_buffer = fma(found, weight, buffer * momentum) if loop.whole else fma(buffer, momentum, found * weight)
         buffer[...] = found if options.is_first_step else momentum_buffer
         found = fma(buffer, momentum, found) if options.nesterov else buffer
-    if not (loop.whole and loop.dtype in REDUCED):
-        param[...] = fma(found, number(-options.lr), param)
+    param[...] = fma(found, number(-options.lr), param)
 
 
 def adagrad_step(loop: Loop, arrays: list[Any], options: AdagradOptions, step: float, scale: float | None) -> None:
     """Update the parameter and the sum of squares so far; ``step`` counts from 1."""
     param, grad, total = arrays
-    number = loop.element
+    number = loop.number
     found = _gradient(param, grad, scale, number(options.weight_decay), options.maximize)
     total[...] = fma(found, found, total)
     below = numpy.sqrt(total) + number(options.eps)

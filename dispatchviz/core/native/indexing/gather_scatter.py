@@ -17,6 +17,7 @@ from dispatchviz.core.native.iterator.tensor_iterator import accumulated, store
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.tensor.dtype import DType, int32, int64
 from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, numel
+from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
 from dispatchviz.core.thread.warning import first_time, warn_python
 
 # -- checks ------------------------------------------------------------------------------------------------------------
@@ -137,7 +138,8 @@ def gather_out(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Te
 def gather_backward(grad: Tensor, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
     """Zeros with the gradient added at the gathered positions."""
     zeros = ops.new_zeros.call(grad, self._size, None, None, None, None)
-    return ops.scatter_add_.call(zeros, dim, index, grad)
+    elsewhere = is_tensor_subclass_like(grad) or is_tensor_subclass_like(index)
+    return (ops.scatter_add if elsewhere else ops.scatter_add_).call(zeros, dim, index, grad)
 
 
 # -- scatter -----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""``cholesky``, ``cholesky_solve``, ``cholesky_inverse``, ``linalg_cholesky_ex`` (``BatchLinearAlgebra.cpp``)."""
+"""``cholesky_solve``, ``cholesky_inverse``, ``linalg_cholesky_ex`` (``BatchLinearAlgebra.cpp``)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from dispatchviz.core.native.linalg.matrix_checks import (
 )
 from dispatchviz.core.tensor.dtype import int32
 from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides, numel
-from dispatchviz.core.thread.warning import warn_python_once
 
 # -- cholesky ----------------------------------------------------------------------------------------------------------
 
@@ -73,49 +72,11 @@ def linalg_cholesky_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
     return out
 
 
-def cholesky(self: Tensor, upper: bool) -> Tensor:
-    """The Cholesky factor (deprecated); the steps are those of ``linalg.cholesky`` in another order."""
-    _warn_cholesky(1765)
-    if 0 in self._size:
-        return ops.empty_like.call(self, None, None, None, None, "contiguous_format")
-    square_check_inputs(self, "cholesky")
-    factor = clone_batched_column_major(self)
-    info = ops.empty_memory_format.call(self._size[:-2], int32, "strided", self._device, None, None)
-    _factorize(factor, info, upper)
-    ops._linalg_check_errors.call(info, "cholesky", len(self._size) == 2)
-    return (ops.triu_ if upper else ops.tril_).call(factor, 0)
-
-
-def cholesky_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
-    """The ``out=`` version of ``cholesky``, which copies the result."""
-    _warn_cholesky(1800)
-    check_same_device("cholesky", out, self)
-    check_linalg_compatible_dtype("cholesky", out, self._dtype)
-    return copied(out, ops.cholesky.call(self, upper))
-
-
 def copied(out: Tensor, result: Tensor) -> Tensor:
     """Copy a result into ``out``, which is resized, for operators that have no ``out=`` kernel of their own."""
     if out._size != result._size:
         resize_output(out, result._size, contiguous_strides(result._size))
     return ops.copy_.call(out, result, False)
-
-
-def _warn_cholesky(line: int) -> None:
-    warn_python_once(
-        f"torch.cholesky {line}",
-        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch "
-        "release.\n"
-        "L = torch.cholesky(A)\n"
-        "should be replaced with\n"
-        "L = torch.linalg.cholesky(A)\n"
-        "and\n"
-        "U = torch.cholesky(A, upper=True)\n"
-        "should be replaced with\n"
-        "U = torch.linalg.cholesky(A).mH\n"
-        "This transform will produce equivalent results for all valid (symmetric positive definite) inputs.",
-        f"aten/src/ATen/native/BatchLinearAlgebra.cpp:{line}",
-    )
 
 
 # -- cholesky_solve ----------------------------------------------------------------------------------------------------

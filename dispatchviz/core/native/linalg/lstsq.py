@@ -197,8 +197,7 @@ def _call_driver(
     copy = ops.empty_strided.call(self._size, strides, self._dtype, "strided", self._device, None)
     ops.copy_.call(ops.narrow.call(copy, -2, 0, self._size[-2]), self, False)
     check_lapack_dtype("linalg_lstsq_cpu", self._dtype)
-    _workspaces(self, driver)
-    _walk(copy, solution)
+    _walk(copy, solution, _workspaces(self, driver))
     found = least_squares(resolved(copy), resolved(solution), rcond, driver)
     store(solution, found.solution)
     store(info, found.info.reshape(-1) if found.info.size else info._array)
@@ -208,20 +207,26 @@ def _call_driver(
         store(values, found.singular_values)
 
 
-def _workspaces(self: Tensor, driver: str) -> None:
-    """Allocate the workspaces of LAPACK. NB: each has one element, where LAPACK would report the size that it needs."""
-    kinds: list[Any] = [int32] if driver == "gelsy" else []
-    kinds.append(self._dtype)
+def _workspaces(self: Tensor, driver: str) -> Tensor | None:
+    """Allocate the workspaces of LAPACK, and return the column permutation (``jpvt``), which only ``gelsy`` has.
+
+    NB: each workspace has one element, where LAPACK would report the size that it needs.
+    """
+    permutation = None
+    if driver == "gelsy":
+        permutation = ops.zeros.call((max(1, self._size[-1]),), int32, "strided", self._device, None)
+    kinds: list[Any] = [self._dtype]
     if self._dtype.is_complex and driver != "gels":
         kinds.append(real_type(self._dtype))
     kinds += [int32] if driver == "gelsd" else []
     for dtype in kinds:
         ops.empty_memory_format.call((1,), dtype, "strided", self._device, None, None)
+    return permutation
 
 
-def _walk(a: Tensor, b: Tensor) -> None:
+def _walk(a: Tensor, b: Tensor, permutation: Tensor | None) -> None:
     """Go through the systems of a batch; a matrix that several systems share is restored before each use but the first
-    (``batch_iterator_with_broadcasting``).
+    (``batch_iterator_with_broadcasting``). Each system begins with a permutation of zeros.
     """
     counts = numel(a._size[:-2]), numel(b._size[:-2])
     for tensor, count in zip((a, b), counts, strict=True):
@@ -244,6 +249,8 @@ def _walk(a: Tensor, b: Tensor) -> None:
         seen.add(own)
         ops.select_int.call(matrices[0], 0, own)
         ops.select_int.call(matrices[1], 0, index)
+        if permutation is not None:
+            ops.zero_.call(permutation)
 
 
 def _broadcast_batch_index(batch: Size, whole: Size, position: int) -> int:

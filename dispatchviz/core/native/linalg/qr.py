@@ -1,4 +1,4 @@
-"""QR factorization: ``linalg.qr``, ``qr``, ``geqrf`` (``BatchLinearAlgebra.cpp``)."""
+"""QR factorization: ``linalg.qr``, ``geqrf`` (``BatchLinearAlgebra.cpp``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from dispatchviz.core.native.linalg.matrix_checks import (
     column_major_strides,
 )
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.core.thread.warning import warn_python_once
 
 # -- qr ----------------------------------------------------------------------------------------------------------------
 
@@ -86,30 +85,6 @@ def _fill_q(Q: Tensor, packed: Tensor) -> None:
         ops.copy_.call(Q, ops.slice_Tensor.call(packed, -1, 0, m, 1), False)
     else:
         ops.copy_.call(ops.slice_Tensor.call(Q, -1, 0, n, 1), packed, False)
-
-
-def qr(self: Tensor, some: bool) -> tuple[Tensor, Tensor]:
-    """The old name of ``linalg_qr``."""
-    _warn_qr(2505)
-    return ops.linalg_qr.call(self, "reduced" if some else "complete")
-
-
-def qr_Q(self: Tensor, some: bool, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
-    """Write ``qr`` into ``Q`` and ``R``."""
-    _warn_qr(2517)
-    return ops.linalg_qr_out.call(self, "reduced" if some else "complete", Q, R)
-
-
-def _warn_qr(line: int) -> None:
-    warn_python_once(
-        f"torch.qr {line}",
-        "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\n"
-        "The boolean parameter 'some' has been replaced with a string parameter 'mode'.\n"
-        "Q, R = torch.qr(A, some)\n"
-        "should be replaced with\n"
-        "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')",
-        f"aten/src/ATen/native/BatchLinearAlgebra.cpp:{line}",
-    )
 
 
 # -- geqrf -------------------------------------------------------------------------------------------------------------

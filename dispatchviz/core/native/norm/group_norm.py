@@ -14,7 +14,7 @@ from dispatchviz.core.native.iterator.memory_formats import CONTIGUOUS, in_forma
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, not_implemented, quiet
 from dispatchviz.core.native.norm.batch_norm_kernels import empty_on_device_of
 from dispatchviz.core.native.norm.mixed_data_type import check_accessible, param_scalar_type
-from dispatchviz.core.tensor.dtype import REDUCED, float32
+from dispatchviz.core.tensor.dtype import REDUCED, DType, float32
 from dispatchviz.core.tensor.tensor import Size, Tensor
 
 Optional = Tensor | None
@@ -31,9 +31,7 @@ def group_norm(
     count, channels = input._size[:2]
     _check_groups(input, channels, num_groups, weight, bias)
     space = math.prod(input._size[2:])
-    x = in_format(input, _format(input))
-    gamma, beta = (None if tensor is None else in_format(tensor) for tensor in (weight, bias))
-    found = call_of_node(ops.native_group_norm, x, gamma, beta, count, channels, space, num_groups, eps)
+    found = call_of_node(ops.native_group_norm, input, weight, bias, count, channels, space, num_groups, eps)
     output: Tensor = found[0]
     return output
 
@@ -67,11 +65,13 @@ def native_group_norm(
     if math.prod(input._size) != N * C * HxW:
         raise RuntimeError(f"Expected X.numel() == N * C * HxW to be true, but got false.  {IMPROVABLE}")
     dtype = param_scalar_type(input, weight, bias)
-    out = ops.empty_memory_format.call(input._size, input._dtype, "strided", input._device, None, _format(input))
+    out = ops.empty_like.call(input, None, None, None, None, _format(input))
     mean, rstd = (empty_on_device_of(input, (N, group), dtype) for _ in range(2))
     if not input._dtype.is_floating_point:
         raise not_implemented("GroupNormKernelImpl", input._dtype)
     check_accessible((weight, bias), dtype)
+    input = in_format(input, _format(input))
+    weight, bias = (None if tensor is None else in_format(tensor) for tensor in (weight, bias))
     within = accumulated(input._dtype)
     if input._device.type == "cpu" and not input._is_contiguous:
         empty_on_device_of(input, (N * group, 2 * C // group), within)
@@ -127,20 +127,27 @@ def native_group_norm_backward(
         raise RuntimeError("Expected scalar types of X and dY are same.")
     kept = param_scalar_type(input, mean, rstd)
     dtype = input._dtype if weight is None else weight._dtype
-    options = (input._size, input._dtype, "strided", input._device, None)
-    of_input = ops.empty_memory_format.call(*options, _format(input)) if output_mask[0] else None
+    if not math.prod(input._size):
+        return _zeros(input, C, dtype, output_mask)
+    input, grad_out = (in_format(tensor, _format(input)) for tensor in (input, grad_out))
+    of_input = ops.empty_like.call(input, None, None, None, None, None) if output_mask[0] else None
     of_weight, of_bias = (empty_on_device_of(input, (C,), dtype) if wanted else None for wanted in output_mask[1:])
     check_accessible((mean, rstd, weight), kept)
     if input._device.type == "cpu":
         _allocate_intermediates(input, (N, C, group))
     outputs = (of_input, of_weight, of_bias)
-    if math.prod(input._size):
-        quiet.run(_put_gradients, grad_out, input, mean, rstd, weight, (N, C, group), outputs)
-    else:
-        for tensor in outputs[1:]:
-            if tensor is not None:
-                tensor._array[...] = 0
+    quiet.run(_put_gradients, grad_out, input, mean, rstd, weight, (N, C, group), outputs)
     return outputs
+
+
+def _zeros(input: Tensor, channels: int, dtype: DType, output_mask: tuple[bool, ...]) -> tuple[Any, Any, Any]:
+    """The gradients of an input without elements."""
+    of_weight, of_bias = (
+        ops.zeros.call((channels,), dtype, "strided", input._device, None) if wanted else None
+        for wanted in output_mask[1:]
+    )
+    of_input = ops.zeros_like.call(input, None, None, None, None, CONTIGUOUS) if output_mask[0] else None
+    return of_input, of_weight, of_bias
 
 
 def _allocate_intermediates(x: Tensor, sizes: tuple[int, int, int]) -> None:

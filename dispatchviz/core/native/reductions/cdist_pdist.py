@@ -134,7 +134,7 @@ def _differences(first: Any, second: Any) -> Any:
     return first[..., :, None, :] - second[..., None, :, :]
 
 
-def _cdist_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor) -> Tensor:
+def _cdist_backward(grad_output: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor) -> Tensor:
     """The gradient of x1. Raise RuntimeError if a tensor is not contiguous."""
     batch = broadcast_sizes(x1._size[:-2], x2._size[:-2])
     rows, columns = x1._size[-2:]
@@ -149,7 +149,7 @@ def _cdist_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tenso
         _difference_gradient,
         xp,
         _differences(first._array, second._array),
-        grad._array[..., None],
+        grad_output._array[..., None],
         cdist._array[..., None],
         p,
     )
@@ -209,7 +209,7 @@ def _pdist_forward(self: Tensor, p: float) -> Tensor:
     return result
 
 
-def _pdist_backward(grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
+def _pdist_backward(grad_output: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
     """The gradient of the matrix."""
     for name, tensor in (("self", self), ("pdist", pdist)):
         if not tensor._is_contiguous:
@@ -221,7 +221,9 @@ def _pdist_backward(grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tens
         xp: Any = array_module(self._device.type)
         first, second = xp.triu_indices(rows, 1)
         difference = self._array[first] - self._array[second]
-        gradients = quiet.run(_difference_gradient, xp, difference, grad._array[:, None], pdist._array[:, None], p)
+        gradients = quiet.run(
+            _difference_gradient, xp, difference, grad_output._array[:, None], pdist._array[:, None], p
+        )
         square = xp.zeros((rows, rows, self._size[1]), self._dtype.numpy)
         square[first, second], square[second, first] = gradients, -gradients
         store(result, square.sum(1))

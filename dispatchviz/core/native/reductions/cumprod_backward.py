@@ -31,7 +31,7 @@ def cumprod_backward(grad: Tensor, input: Tensor, dim: int, output: Tensor) -> T
     if thread.state.grad_mode:
         return _products_without_each(grad, factors, dim)
     zeros = ops.zeros.call(input._size, grad._dtype, "strided", grad._device, None)
-    return _up_to_the_first_zero(grad, factors, products, weighted, ops.cumsum.call(is_zero, dim, None), zeros, dim)
+    return _up_to_the_first_zero(grad, factors, products, weighted, is_zero, zeros, dim)
 
 
 def _reversed_cumsum(tensor: Tensor, dim: int) -> Tensor:
@@ -39,16 +39,16 @@ def _reversed_cumsum(tensor: Tensor, dim: int) -> Tensor:
 
 
 def _up_to_the_first_zero(
-    grad: Tensor, factors: Tensor, products: Tensor, weighted: Tensor, zeros_met: Tensor, grad_input: Tensor, dim: int
+    grad: Tensor, factors: Tensor, products: Tensor, weighted: Tensor, is_zero: Tensor, grad_input: Tensor, dim: int
 ) -> Tensor:
-    """The gradient up to the first zero of each row; ``zeros_met`` counts the zeros up to each element."""
+    """The gradient up to the first zero of each row."""
+    zeros_met = ops.cumsum.call(is_zero, dim, None)
     mask = ops.eq_Scalar.call(zeros_met, 0)
     before = ops.masked_fill_Scalar.call(weighted, ops.bitwise_not.call(mask), 0.0)
     grad_input = ops.where_self.call(mask, ops.div__Tensor.call(_reversed_cumsum(before, dim), factors), grad_input)
     mask = ops.eq_Scalar.call(zeros_met, 1)
     first = ops.max_dim.call(mask, dim, True)[1]
-    indices = ops.zeros_like.call(mask, None, None, None, None, None)
-    first_mask = ops.logical_and_.call(ops.scatter__value.call(indices, dim, first, 1), mask)
+    first_mask = ops.logical_and.call(is_zero, mask)
     mask = ops.bitwise_and__Tensor.call(mask, ops.bitwise_not.call(first_mask))
     after = ops.masked_fill_Scalar.call(factors, ops.bitwise_not.call(mask), 1.0)
     after = ops.cumprod.call(after, dim, None)

@@ -15,6 +15,7 @@ from dispatchviz.core.native.iterator.wrap_dim import reduced_mask, wrap_dim
 from dispatchviz.core.native.reductions.sum_mean import Dims, set_reduced, with_reduced_dims
 from dispatchviz.core.tensor.dtype import can_cast, int64
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
+from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
 
 # -- over all elements -------------------------------------------------------------------------------------------------
 
@@ -268,6 +269,9 @@ def value_selecting_reduction_backward_symint(
     """Zeros with the gradient at the selected indices."""
     if not keepdim and sizes:
         grad, indices = ops.unsqueeze.call(grad, dim), ops.unsqueeze.call(indices, dim)
+    if is_tensor_subclass_like(grad) or is_tensor_subclass_like(indices):
+        zeros = ops.new_zeros.call(grad, sizes, None, None, None, None)
+        return ops.scatter_src.call(zeros, dim, indices, grad)
     zeros = ops.zeros.call(sizes, grad._dtype, "strided", grad._device, None)
     return ops.scatter__src.call(zeros, dim, indices, grad)
 

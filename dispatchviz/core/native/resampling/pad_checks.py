@@ -49,8 +49,13 @@ def _check_left(name: str, size: Size, padding: Size) -> None:
     """Raise RuntimeError if nothing is left after cropping."""
     count = len(padding) // 2
     whole = padded_size(size, padding)
+    if name in ("replication_pad2d", "replication_pad3d") and min(whole[-count:]) < 1:
+        raise RuntimeError(
+            f"Calculated output {_lengths(whole, count, ' ')} must be >= 1 in every dimension "
+            f"(input {_lengths(size, count, ', ')})"
+        )
     if all(length < 1 for length in whole[-count:]):
-        inside, outside = (_lengths(sizes, count) for sizes in (size, whole))
+        inside, outside = (_lengths(sizes, count, " " if count == 3 else ", ") for sizes in (size, whole))
         raise RuntimeError(f"input ({inside}) is too small. Calculated output {outside}")
     if min(whole) < 0:
         if name == "reflection_pad2d":
@@ -58,9 +63,8 @@ def _check_left(name: str, size: Size, padding: Size) -> None:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(whole)}: {list(whole)}")
 
 
-def _lengths(size: Size, count: int) -> str:
+def _lengths(size: Size, count: int, separator: str) -> str:
     names = ("D", "H", "W")[-count:]
-    separator = " " if count == 3 else ", "
     return separator.join(f"{name}: {length}" for name, length in zip(names, size[-count:], strict=True))
 
 

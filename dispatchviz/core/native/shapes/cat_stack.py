@@ -124,6 +124,11 @@ def stack(tensors: Sequence[Tensor], dim: int) -> Tensor:
     return ops.cat.call([ops.unsqueeze.call(tensor, dim) for tensor in tensors], dim)
 
 
+def stack_meta(tensors: Sequence[Tensor], dim: int) -> Tensor:
+    """The geometry of the stacked tensors."""
+    return stack(tensors, dim)
+
+
 def stack_out(tensors: Sequence[Tensor], dim: int, out: Tensor) -> Tensor:
     """Stack into ``out``; if its strides allow, the tensors are concatenated in a view of it."""
     if not tensors:

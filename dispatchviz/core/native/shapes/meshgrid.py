@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 from dispatchviz.core.call.deterministic_algorithms import filled_if_deterministic
@@ -79,9 +80,10 @@ def combinations(self: Tensor, r: int, with_replacement: bool) -> Tensor:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
-    grids = ops.meshgrid_indexing.call([self] * r, "ij")
     mask = _rising(self, r, with_replacement)
-    return ops.stack.call([ops.masked_select.call(grid, mask) for grid in grids], 1)
+    count = numel(self._size)
+    rows = math.comb(count + r - 1 if with_replacement else count, r) if count else 0
+    return ops.index_Tensor.call(self, [ops.nonzero_static.call(mask, rows, -1)])
 
 
 def _rising(self: Tensor, dims: int, with_replacement: bool) -> Tensor:

@@ -7,15 +7,19 @@ from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.tensor_iterator import not_implemented
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
-from dispatchviz.core.tensor.dtype import int32, int64
+from dispatchviz.core.tensor.dtype import int8, int16, int32, int64, uint8
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
 # -- repeat_interleave -------------------------------------------------------------------------------------------------
 
 
+_COUNTS = (uint8, int8, int16, int32, int64)
+_COUNTS_OF_A_GPU = (int32, int64)  # known of PyTorch 2.11
+
+
 def repeat_interleave(repeats: Tensor, output_size: int | None) -> Tensor:
     """Each index of ``repeats``, repeated as often as its element says."""
-    if repeats._dtype not in (int64, int32):
+    if repeats._dtype not in (_COUNTS if repeats._device.type == "cpu" else _COUNTS_OF_A_GPU):
         raise not_implemented(f"repeat_interleave_{repeats._device.type}", repeats._dtype)
     if len(repeats._size) != 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
@@ -51,7 +55,10 @@ def repeat_interleave_symint_self_Tensor(
             f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._size[0]} and "
             f"input.size({dim}) = {length}"
         )
-    return ops.index_select.call(source, dim, ops.repeat_interleave_Tensor.call(repeats, output_size))
+    indices = ops.repeat_interleave_Tensor.call(repeats, output_size)
+    if indices._dtype not in (int32, int64):
+        indices = ops.to_dtype.call(indices, int64, False, False, None)
+    return ops.index_select.call(source, dim, indices)
 
 
 def repeat_interleave_symint_self_int(self: Tensor, repeats: int, dim: int | None, output_size: int | None) -> Tensor:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
+
+from dispatchviz.core.autograd.variables.variable import shallow_copy_and_detach
 from dispatchviz.core.call.structured import resize_output
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.memory_formats import in_format
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
-from dispatchviz.core.tensor.dtype import bool_, float32, float64, int64
-from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, numel
+from dispatchviz.core.native.sorting.std_sort import standard_nth_element
+from dispatchviz.core.tensor.dtype import DType, bool_, float32, float64, int64
+from dispatchviz.core.tensor.tensor import Size, Tensor, VersionCounter, contiguous_strides, numel
+from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
 
 # -- overloads ---------------------------------------------------------------------------------------------------------
 
@@ -115,7 +121,7 @@ _ROUNDED: dict[str, Any] = {"lower": ops.floor_, "higher": ops.ceil_, "nearest":
 def _computed(
     self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, *, ignore_nan: bool
 ) -> Tensor:
-    """The sorted elements at fractional ranks (``quantile_compute``)."""
+    """The elements at fractional ranks (``quantile_compute``)."""
     if interpolation not in MODES:
         raise RuntimeError(
             "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
@@ -123,22 +129,22 @@ def _computed(
         )
     size = _result_size(self, q, dim, keepdim)
     _check_q(q)
-    ordered = _ordered(self, dim)
+    rows = _rows(self, dim)
     lengths = size[1:] if q._size else size
-    ordered = ops.view.call(ordered, (*lengths, ordered._size[-1]))
-    if ordered._size[-1] > 2**24:
+    rows = ops.reshape.call(rows, (*lengths, rows._size[-1]))
+    if rows._size[-1] > 2**24:
         raise RuntimeError("quantile() input tensor is too large")
-    ranks = (_ranks_of_numbers if ignore_nan else _ranks)(ordered, q)
+    ranks = (_ranks_of_numbers if ignore_nan else _ranks)(rows, q)
     if interpolation in _ROUNDED:
         _ROUNDED[interpolation].call(ranks)
-    found = _values_at(ordered, ranks, interpolation)
+    found = _values_at(rows, ranks, interpolation)
     if not q._size:
         return ops.squeeze__dim.call(found, -1)
     return ops.squeeze__dim.call(ops.transpose_.call(ops.unsqueeze_.call(found, 0), 0, -1), -1)
 
 
 def _check_q(q: Tensor) -> None:
-    if q._device.type == "cpu":
+    if q._device.type == "cpu" and not is_tensor_subclass_like(q):
         not_less = ops.ge_Scalar.call(q, 0)
         inside = ops.all.call(ops.logical_and_.call(not_less, ops.le_Scalar.call(q, 1)))
         if not is_scalar_tensor_true(inside):
@@ -150,43 +156,93 @@ def is_scalar_tensor_true(tensor: Tensor) -> bool:
     return ops.equal.call(tensor, ops.new_ones.call(tensor, (), bool_, "strided", tensor._device, None))
 
 
-def _ordered(self: Tensor, dim: int | None) -> Tensor:
-    """The tensor sorted along the reduced dimension, which becomes the last one."""
+def _rows(self: Tensor, dim: int | None) -> Tensor:
+    """The tensor with the reduced dimension as the last one."""
     if dim is None:
-        self = ops.flatten_using_ints.call(self, 0, -1)
-    elif wrap_dim(dim, len(self._size)) != len(self._size) - 1:
-        self = ops.transpose_int.call(ops.unsqueeze.call(self, -1), wrap_dim(dim, len(self._size)), -1)
-    return ops.sort.call(self, -1, False)[0]
+        return ops.flatten_using_ints.call(self, 0, -1)
+    if wrap_dim(dim, len(self._size)) == len(self._size) - 1:
+        return self
+    return ops.transpose_int.call(ops.unsqueeze.call(self, -1), wrap_dim(dim, len(self._size)), -1)
 
 
-def _ranks(ordered: Tensor, q: Tensor) -> Tensor:
-    """The ranks of the quantiles; the last one if there is a nan, which is sorted last."""
-    last = ordered._size[-1] - 1
-    scaled = ops.mul_Scalar.call(q, last)
-    missing = ops.any_dim.call(ops.isnan.call(ordered), -1, True)
+def _ranks(rows: Tensor, q: Tensor) -> Tensor:
+    """The ranks of the quantiles, as float64; the last one if there is a nan, which is sorted last."""
+    last = rows._size[-1] - 1
+    scaled = ops.mul_Scalar.call(_as(q, float64), last)
+    missing = ops.any_dim.call(ops.isnan.call(rows), -1, True)
     ranks, missing = ops.broadcast_tensors.call([scaled, missing])
     return ops.masked_fill_Scalar.call(ranks, missing, last)
 
 
-def _ranks_of_numbers(ordered: Tensor, q: Tensor) -> Tensor:
+def _ranks_of_numbers(rows: Tensor, q: Tensor) -> Tensor:
     """The ranks of the quantiles among the elements that are not nan; the first one if there are none."""
-    count = ops.sum_dim_IntList.call(ops.logical_not_.call(ops.isnan.call(ordered)), (-1,), True, None)
-    ranks = ops.mul_Tensor.call(q, ops.sub_Scalar.call(count, 1, 1))
+    count = ops.sum_dim_IntList.call(ops.logical_not_.call(ops.isnan.call(rows)), (-1,), True, None)
+    last = ops.sub_Scalar.call(count, 1, 1)
+    ranks = ops.mul_Tensor.call(_as(q, float64), last)
     return ops.masked_fill__Scalar.call(ranks, ops.lt_Scalar.call(ranks, 0), 0)
 
 
-def _values_at(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
+def _values_at(rows: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
     """The elements at the ranks, interpolated between two of them if a rank is fractional."""
     below = _as_indices(ranks)
-    found = ops.gather.call(ordered, -1, below, False)
     if interpolation not in ("linear", "midpoint"):
+        (found,) = _elements(rows, [below])
         return found
     if interpolation == "midpoint":
-        weights = ops.full_like.call(ranks, 0.5, None, None, None, None, None)
+        weights = ops.full_like.call(ranks, 0.5, rows._dtype, "strided", rows._device, None, None)
     else:
-        weights = ops.sub_Tensor.call(ranks, below, 1)
-    above = ops.gather.call(ordered, -1, _as_indices(ops.ceil_.call(ranks)), False)
+        weights = _as(ops.sub_Tensor.call(ranks, below, 1), rows._dtype)
+    found, above = _elements(rows, [below, _as_indices(ops.ceil_.call(ranks))])
     return ops.lerp__Tensor.call(found, above, weights)
+
+
+def _elements(rows: Tensor, ranks: list[Tensor]) -> list[Tensor]:
+    """The elements of each row at some ranks. A few ranks are selected, for more the rows are sorted."""
+    count = ranks[0]._size[-1]
+    selects = rows._device.type == "cpu" and (count * len(ranks)) ** 2 <= rows._size[-1]
+    if not selects or is_tensor_subclass_like(rows):
+        ordered = ops.sort.call(rows, -1, False)[0]
+        return [ops.gather.call(ordered, -1, rank, False) for rank in ranks]
+    rows = in_format(rows)
+    indices = _selected(rows, ranks)
+    if len(ranks) == 1:
+        return [ops.gather.call(rows, -1, indices, False)]
+    parts = (ops.narrow.call(indices, -1, at * count, count) for at in range(len(ranks)))
+    return [ops.gather.call(rows, -1, part, False) for part in parts]
+
+
+def _selected(rows: Tensor, ranks: list[Tensor]) -> Tensor:
+    """The indices of the elements with some ranks, for each row."""
+    every = ops.cat.call(ranks, -1) if len(ranks) > 1 else ranks[0]
+    if not numel(every._size):
+        return ops.empty_memory_format.call(every._size, int64, "strided", every._device, None, None)
+    wanted = ops.reshape.call(every, (-1, every._size[-1]))
+    found = ops.empty_memory_format.call(every._size, int64, "strided", every._device, None, None)
+    values = ops.reshape.call(shallow_copy_and_detach(rows, VersionCounter()), (-1, rows._size[-1]))
+    pairs = zip(values._array, wanted._array.tolist(), strict=True)
+    found._array[...] = numpy.array([_selected_in_row(row, own) for row, own in pairs]).reshape(every._size)
+    return found
+
+
+def _selected_in_row(row: Any, wanted: list[int]) -> list[int]:
+    """The indices that ``std::nth_element`` puts at the wanted positions, the middle one first."""
+    _, equal = numpy.unique(row, return_inverse=True)
+    indices, distinct = list(range(len(row))), equal.tolist()
+
+    def select(positions: list[int], first: int, last: int) -> None:
+        if positions:
+            middle = len(positions) // 2
+            nth = positions[middle]
+            standard_nth_element(indices, distinct, nth, first, last)
+            select(positions[:middle], first, nth)
+            select(positions[middle + 1 :], nth + 1, last)
+
+    select(sorted(set(wanted)), 0, len(indices))
+    return [indices[position] for position in wanted]
+
+
+def _as(tensor: Tensor, dtype: DType) -> Tensor:
+    return ops.to_dtype.call(tensor, dtype, False, False, None)
 
 
 def _as_indices(ranks: Tensor) -> Tensor:

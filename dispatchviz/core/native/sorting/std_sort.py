@@ -29,10 +29,12 @@ def sorted_indices(ranks: Ranks) -> Indices:
     return indices
 
 
-def standard_nth_element(indices: Indices, ranks: Ranks, nth: int) -> None:
-    """Put the nth index into its sorted position, with nothing larger before it (``std::nth_element``)."""
-    first, last = 0, len(indices)
-    depth = 2 * (last.bit_length() - 1)
+def standard_nth_element(
+    indices: Indices, ranks: Ranks, nth: int, first: int = 0, last: int | None = None
+) -> None:  # fmt: skip
+    """Put the nth index of a range into its sorted position, with nothing larger before it (``std::nth_element``)."""
+    last = len(indices) if last is None else last
+    depth = 2 * ((last - first).bit_length() - 1)
     while last - first > 3:
         if not depth:
             _heap_select(indices, ranks, first, nth + 1, last)

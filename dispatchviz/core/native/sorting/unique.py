@@ -12,7 +12,7 @@ from dispatchviz.core.native.iterator.tensor_iterator import not_implemented
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.native.sorting.quickselect import stable_argsort
 from dispatchviz.core.tensor.dtype import DType, bool_, int64
-from dispatchviz.core.tensor.tensor import Size, Tensor, numel
+from dispatchviz.core.tensor.tensor import Size, Tensor, from_blob, numel
 
 Three = tuple[Tensor, Tensor, Tensor]
 """The elements, the index among them of each input element, and the count of each."""
@@ -157,16 +157,16 @@ def _along(self: Tensor, dim: int, kernel: str, *, ordered: bool) -> Three:
     if ordered:
         rows = on_host(flat._array).tolist()
         order.sort(key=rows.__getitem__)
-        flat = _rows_in_order(flat, order)
+        flat = ops.index_select.call(flat, 0, _index(flat, order))
     return _unique_rows(flat, order, dim_first._size, dim)
 
 
-def _rows_in_order(flat: Tensor, order: list[int]) -> Tensor:
-    ordered = _empty(flat, flat._dtype, flat._size)
-    for at, index in enumerate(order):
-        row = ops.select_int.call(flat, 0, index)
-        ops.copy_.call(ops.select_int.call(ordered, 0, at), row, False)
-    return ordered
+def _index(like: Tensor, order: list[int]) -> Tensor:
+    """An index of the rows in their order, on existing memory."""
+    index = from_blob(numpy.array(order, "int64"), (len(order),), (1,), int64)
+    if like._device.type == "cpu":
+        return index
+    return ops.to_dtype_layout.call(index, None, None, like._device, None, False, False, None)
 
 
 def _unique_rows(rows: Tensor, order: list[int], size: Size, dim: int) -> Three:

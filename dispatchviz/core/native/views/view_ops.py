@@ -80,6 +80,11 @@ def view(self: Tensor, size: Size) -> Tensor:
     return alias_of(self, shape, stride, self._offset)
 
 
+def view_symint(self: Tensor, size: Size) -> Tensor:
+    """``view`` of a tensor whose sizes may be symbols."""
+    return view(self, size)
+
+
 def view_dtype(self: Tensor, dtype: DType) -> Tensor:
     """The same memory read as another dtype. If its size differs, the last dimension has more or fewer elements.
 

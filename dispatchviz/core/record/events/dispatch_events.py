@@ -10,9 +10,21 @@ from typing import Literal
 from dispatchviz.core.record.events.event import Container, Event
 from dispatchviz.core.record.events.field_types import CellNumber, Count, KeySet, LineNumber, TensorNumber
 
-CallKind = Literal["call", "redispatch", "callBoxed", "redispatchBoxed", "callBoxedForDispatchKey"]
+CallKind = Literal[
+    "call",
+    "redispatch",
+    "callBoxed",
+    "redispatchBoxed",
+    "callBoxedForDispatchKey",
+    "pyobject_dispatch",
+    "pyobject_redispatch",
+]
 """Methods of ``c10::Dispatcher``. A call computes the key set; a redispatch is given it. Boxed arguments are on a
-stack. The last method is given the key whose kernel runs.
+stack. ``callBoxedForDispatchKey`` is given the key whose kernel runs.
+
+The last two are functions of ``torch/csrc/utils/python_dispatch.cpp``: they look up the kernel of a custom operator and
+pass it the Python objects as they are, if the kernel is a Python function; otherwise, they go on with
+``redispatchBoxed``.
 """
 
 CellReason = Literal[
@@ -35,7 +47,7 @@ class Dispatched(Container, frozen=True):
     """An operator is called or redispatched. The event is open until the chosen kernel has returned."""
 
     how: CallKind
-    """The method of the dispatcher."""
+    """The function that looks up the kernel."""
     operator: str
     """Qualified name of the operator, with its overload: ``aten::add.Tensor``."""
     key_set: KeySet
@@ -44,6 +56,16 @@ class Dispatched(Container, frozen=True):
     """
     key: str
     """The highest runtime key of ``key_set``: ``AutogradCUDA``."""
+
+    @property
+    def is_redispatch(self) -> bool:
+        """True if the key set was given, False if it was computed from the arguments."""
+        return "redispatch" in self.how
+
+    @property
+    def passes_objects(self) -> bool:
+        """True if Python objects reach a Python kernel without a stack."""
+        return self.how.startswith("pyobject")
 
 
 class KeySetComputed(Event, frozen=True):

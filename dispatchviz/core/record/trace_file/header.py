@@ -49,7 +49,7 @@ class KeptTables(msgspec.Struct, frozen=True):
     operators: Mapping[str, tuple[int, ...]]
     """The entries of each operator by its full name, in the order of its table, as indices in ``fillings``."""
     schemas: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """The schemas of those operators that PyTorch 2.13 does not have, or that have another schema there."""
+    """The schemas of those operators that PyTorch 2.14 does not have, or that have another schema there."""
 
 
 class Process(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,15 +82,15 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     installed PyTorch, a GPU's name or ``none (CPU build)``.
     """
     build: str = ""
-    """An installed PyTorch, in words: ``PyTorch 2.13.0+cpu, CPU build, release``; empty for the model."""
+    """An installed PyTorch, in words: ``PyTorch 2.14.1+cpu, CPU build, release``; empty for the model."""
     blind_spots: tuple[str, ...] = ()
     """A sentence for each fact of that PyTorch that cannot be observed."""
     differs: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
-    """A sentence for each difference between its keys and those of PyTorch 2.13."""
+    """A sentence for each difference between its keys and those of PyTorch 2.14."""
     layout: KeyLayout | msgspec.UnsetType = msgspec.UNSET
-    """Its numbers of keys, if they are not those of PyTorch 2.13. The events use the numbers of PyTorch 2.13."""
+    """Its numbers of keys, if they are not those of PyTorch 2.14. The events use the numbers of PyTorch 2.14."""
     tables: KeptTables | msgspec.UnsetType = msgspec.UNSET
-    """Its dispatch tables at the end of the recording, if it is not PyTorch 2.13."""
+    """Its dispatch tables at the end of the recording, if it is not PyTorch 2.14."""
     program: str
     """File name of the program, as the user gave it."""
     arguments: tuple[str, ...] = ()

@@ -244,7 +244,7 @@ def _uses(trace: Trace, tensor: int, before: int) -> list[ev.Dispatched]:
 
 def _reads(computed: ev.KeySetComputed, call: ev.Dispatched, tensor: int) -> bool:
     got = any(each == tensor for _, each, _ in computed.arguments)
-    return got and call.how.startswith("call") and not base_name(call).endswith("_") and base_name(call) != "lift_fresh"
+    return got and not call.is_redispatch and not base_name(call).endswith("_") and base_name(call) != "lift_fresh"
 
 
 def _too_late(failure: Failure, found: Subject, made: ev.TensorCreated, root: ev.NodeCreated, output: str) -> str:

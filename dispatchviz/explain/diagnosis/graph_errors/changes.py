@@ -74,7 +74,7 @@ def writes(trace: Trace, tensor: int, after: int, before: int) -> Iterator[tuple
     base = views_back(trace, tensor, detached=True)[-1]
     for step in _in_place_steps(trace, after, before):
         call = trace[step]
-        if not isinstance(call, ev.Dispatched) or not call.how.startswith("call"):
+        if not isinstance(call, ev.Dispatched) or call.is_redispatch:
             continue
         for written in _written(trace, call):
             if views_back(trace, written, detached=True)[-1] == base:

@@ -59,7 +59,7 @@ def _is_again(call: ev.Dispatched, last: ev.Dispatched) -> bool:
     """Return whether a call leads to the same place as another one. A redispatch never does, because its key set is
     smaller.
     """
-    return (call.operator, call.key) == (last.operator, last.key) and call.how.startswith("call")
+    return (call.operator, call.key) == (last.operator, last.key) and not call.is_redispatch
 
 
 RULES = ((MESSAGE, recursion),)

@@ -42,7 +42,7 @@ class ErrorAnswer:
     causes: tuple[str, ...]
     todo: tuple[str, ...]
     now: str
-    """The kernel for that key in PyTorch 2.13; empty if it has no such operator or key."""
+    """The kernel for that key in PyTorch 2.14; empty if it has no such operator or key."""
 
 
 def explain(message: Message, registry: Registry) -> ErrorAnswer:

@@ -108,6 +108,15 @@ OPERATORS = (
         fix="Register one: my_operator.register_autograd(backward, setup_context=setup_context).",
     ),
     KnownMessage(
+        "gradients of a custom operator",
+        "The backward formula for {operator} returned an incorrect number of gradients (expected {expected:text}, got "
+        "{got:n})",
+        detail="The formula of {operator} returned {got}, and the operator needs {expected}.",
+        cause="A formula must return one value for each argument that was passed, or for each positional argument of "
+        "the schema: None for an argument that needs no gradient.",
+        fix="Return as many values as the operator has positional arguments, in the same order.",
+    ),
+    KnownMessage(
         "no handler for the call",
         "Multiple dispatch failed for '{function}'; all __torch_dispatch__ handlers returned NotImplemented",
         detail="The operator is {function}.",

@@ -13,11 +13,11 @@ PyTorch's wiki; ``later``: its later version on code generation and structured k
 """
 
 Verdict = Literal["still true", "true with a change", "no longer true", "never came true", "never true"]
-"""The verdict of PyTorch 2.13; ``never came true`` marks a plan, ``never true`` a guess."""
+"""The verdict of PyTorch 2.14; ``never came true`` marks a plan, ``never true`` a guess."""
 
 
 class Source(NamedTuple):
-    """A place in PyTorch 2.13."""
+    """A place in PyTorch 2.14."""
 
     file: str
     """The path in PyTorch's tree; a generated file has the folder in which the build writes it."""
@@ -35,7 +35,7 @@ class PastStatement(NamedTuple):
     statement: str
     verdict: Verdict
     today: str
-    """The truth in PyTorch 2.13."""
+    """The truth in PyTorch 2.14."""
     source: Source
     steps: tuple[Steps, ...]
     """The steps of a trace that it is about."""

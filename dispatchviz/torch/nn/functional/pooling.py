@@ -124,6 +124,8 @@ def adaptive_max_pool3d_with_indices(input: Any, output_size: Any, return_indice
 def _lp_pool(
     input: Any, norm_type: Any, kernel_size: Any, stride: Any, ceil_mode: bool, dims: int, mean: Any, largest: Any
 ) -> Any:
+    if isinstance(norm_type, (int, float)) and norm_type == 0:
+        raise ValueError(f"norm_type must be a non-zero value, but got {norm_type}")
     if isinstance(norm_type, (int, float)) and math.isinf(norm_type):
         window = (kernel_size, stride, 0, 1, ceil_mode)
         return largest(input.abs(), *window) if norm_type > 0 else -largest(-input.abs(), *window)

@@ -343,8 +343,11 @@ class PReLU(Module):
 
 class _Dim(Module):
     _function: str
+    _checks_dim = True
 
     def __init__(self, dim: int | None = None) -> None:
+        if self._checks_dim and dim is not None and (not isinstance(dim, int) or isinstance(dim, bool)):
+            raise TypeError(f"dim must be an int or None, got {type(dim)}")
         super().__init__()
         self.dim = dim
 
@@ -361,18 +364,32 @@ class Softmin(_Dim):
     """The softmax of -x."""
 
     _function = "softmin"
+    _checks_dim = False
 
 
 class Softmax(_Dim):
-    """exp(x) divided by its sum along ``dim``."""
+    """exp(x) divided by its sum along ``dim``. Raise TypeError for anything else than an int or None."""
 
     _function = "softmax"
 
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__(dim)
+        _check_dim(dim)
+
 
 class LogSoftmax(_Dim):
-    """The logarithm of the softmax."""
+    """The logarithm of the softmax. Raise TypeError as ``Softmax``."""
 
     _function = "log_softmax"
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__(dim)
+        _check_dim(dim)
+
+
+def _check_dim(dim: object) -> None:
+    if dim is not None and (not isinstance(dim, int) or isinstance(dim, bool)):
+        raise TypeError(f"dim must be an int or None, got {type(dim)}")
 
 
 class Softmax2d(Module):

@@ -288,6 +288,14 @@ class RandomStructured(_Amount):
         return mask
 
 
+def _norms(t: Any, n: Any, dims: list[int]) -> Any:
+    """Return the norm of each channel: a norm of matrices for ``nuc`` and, over two dimensions, ``fro``."""
+    matrices = len(dims) == 2
+    if n == "nuc" or (n == "fro" and matrices):
+        return torch.linalg.matrix_norm(t, ord=n, dim=dims if matrices else (-2, -1))
+    return torch.linalg.vector_norm(t, ord=2 if n == "fro" else n, dim=dims)
+
+
 class LnStructured(_Amount):
     """Prune the channels with the smallest norms."""
 
@@ -307,7 +315,7 @@ class LnStructured(_Amount):
         count = _count(self.amount, channels)
         dims = list(range(t.dim()))
         dims.remove(dims[self.dim])
-        kept = torch.topk(torch.norm(t, p=self.n, dim=dims), k=channels - count, largest=True)
+        kept = torch.topk(_norms(t, self.n, dims), k=channels - count, largest=True)
         if count == 0:
             return default_mask
         mask = _only(t, self.dim, kept.indices)

@@ -125,7 +125,7 @@ def test_an_alias_is_resolved_when_it_is_registered() -> None:
     assert (step.kind, step.key, step.place) == (
         "alias kernel",
         "Autograd",
-        "torch/csrc/autograd/generated/VariableType_2.cpp:10455",
+        "torch/csrc/autograd/generated/VariableType_2.cpp:10917",
     )
     assert len(step.recomputed) == 18
     with_fallback, without = step.changes

@@ -207,6 +207,54 @@ def fill__Tensor(self: Tensor, self_bdim: int | None, other: Tensor, other_bdim:
     ops.copy_.call(target, source, False)
 
 
+def fill_Tensor(self: Tensor, self_bdim: int | None, value: Tensor, value_bdim: int | None) -> Batched:
+    """Fill a tensor like self with one value for all examples, or copy one value to each."""
+    target = move_batch_dim_to_front(self, self_bdim)
+    if value_bdim is None:
+        return ops.fill__Tensor.call(_empty_like(target), value), 0
+    moved = move_batch_dim_to_front(value, value_bdim)
+    target = _empty_like(ensure_has_bdim(target, self_bdim is not None, moved._size[0]))
+    if rank := rank_without_batch_dim(value, value_bdim):
+        raise RuntimeError(
+            f"vmap: fill(self, value) expects `value` to be a tensor with logical rank 0, but got logical rank {rank}."
+        )
+    return ops.copy_.call(target, maybe_pad_to_logical_rank(moved, 0, len(target._size) - 1), False), 0
+
+
+def _empty_like(tensor: Tensor) -> Tensor:
+    return ops.empty_like.call(tensor, None, None, None, None, None)
+
+
+def masked_fill_Tensor(
+    self: Tensor, self_bdim: int | None, mask: Tensor, mask_bdim: int | None, value: Tensor, value_bdim: int | None
+) -> Batched:
+    """Choose between self and the value of each example if values are batched."""
+    if value_bdim is None:
+        target, where = aligned((self, self_bdim), (mask, mask_bdim))
+        return ops.masked_fill_Tensor.call(target, where, value), 0
+    value = _on_device_of(self, value)
+    target, where, other = aligned((self, self_bdim), (mask, mask_bdim), (value, value_bdim))
+    return ops.where_self.call(where, other, target), 0
+
+
+def masked_fill__Tensor(
+    self: Tensor, self_bdim: int | None, mask: Tensor, mask_bdim: int | None, value: Tensor, value_bdim: int | None
+) -> None:
+    """Write to self what ``masked_fill`` returns. Raise RuntimeError if only mask or value are batched."""
+    if self_bdim is None:
+        vmap_incompatible_inplace_error("masked_fill_")
+    if value_bdim is None:
+        target, where = aligned((self, self_bdim), (mask, mask_bdim))
+        ops.masked_fill__Tensor.call(target, where, value)
+        return
+    target, where, other = aligned((self, self_bdim), (mask, mask_bdim), (value, value_bdim))
+    ops.copy_.call(target, ops.where_self.call(where, _on_device_of(target, other), target), False)
+
+
+def _on_device_of(tensor: Tensor, value: Tensor) -> Tensor:
+    return ops.to_device.call(value, tensor._device, tensor._dtype, False, False, None)
+
+
 BINARY_POINTWISE = (
     *("bitwise_and.Tensor", "bitwise_or.Tensor"),
     *("add.Tensor", "sub.Tensor", "rsub.Tensor", "mul.Tensor", "div.Tensor", "div.Tensor_mode", "pow.Tensor_Tensor"),
@@ -250,7 +298,7 @@ OF_A_NUMBER = (
         "copysign.Scalar",
         "floor_divide.Scalar",
     ),
-    *("fmod.Scalar", "special_xlog1py.other_scalar", "special_zeta.other_scalar"),
+    *("fill.Scalar", "fmod.Scalar", "special_xlog1py.other_scalar", "special_zeta.other_scalar"),
 )
 """Operators whose other operand is a number. They have the rule of unary operators."""
 
@@ -265,6 +313,9 @@ KERNELS: dict[str, Kernel] = {
     "masked_select": plumbed("masked_select", masked_select),
     "masked_select_backward": plumbed("masked_select_backward", masked_select_backward),
     "_cdist_backward": plumbed("_cdist_backward", _cdist_backward),
+    "fill.Tensor": plumbed("fill.Tensor", fill_Tensor),
+    "masked_fill.Tensor": plumbed("masked_fill.Tensor", masked_fill_Tensor),
+    "masked_fill_.Tensor": plumbed_inplace("masked_fill_.Tensor", masked_fill__Tensor),
     "fill_.Tensor": plumbed_inplace("fill_.Tensor", fill__Tensor),
 }
 """Kernels for FuncTorchBatched. ``add_.Tensor`` is boxed."""

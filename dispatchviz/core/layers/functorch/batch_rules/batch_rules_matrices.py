@@ -242,7 +242,6 @@ def linalg_lu_solve(
 
 
 OF_MATRIX = {
-    "cholesky": "cholesky",
     "cholesky_inverse": "cholesky_inverse",
     "linalg_cholesky_ex": "linalg.cholesky",
     "linalg_eig": "linalg.eig",

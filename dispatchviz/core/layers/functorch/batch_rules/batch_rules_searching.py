@@ -18,6 +18,7 @@ from dispatchviz.core.layers.functorch.batch_rules.batch_rules_helper import (
     reshape_dim_outof,
 )
 from dispatchviz.core.layers.functorch.plumbing import Batched, Kernel, plumbed
+from dispatchviz.core.native.arithmetic.binary_ops import wrapped_scalar_tensor
 from dispatchviz.core.native.iterator.scalar import Scalar
 from dispatchviz.core.tensor.tensor import Tensor
 
@@ -85,6 +86,19 @@ def bucketize_decomp_Scalar(ks: int, self: Scalar, boundaries: Tensor, out_int32
     return ops.searchsorted_Scalar.call(boundaries, self, out_int32, right, None, None)
 
 
+def searchsorted_decomp_Scalar(
+    ks: int,
+    sorted_sequence: Tensor,
+    self: Scalar,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
+) -> Tensor:
+    """Search the number as a 0-dim tensor."""
+    return ops.searchsorted_Tensor.call(sorted_sequence, wrapped_scalar_tensor(self), out_int32, right, side, sorter)
+
+
 def _check_boundaries(boundaries: Tensor) -> None:
     if len(boundaries._size) != 1:
         raise RuntimeError(f"bucketize: boundaries tensor must be 1 dimension, but got dim({len(boundaries._size)})")
@@ -92,6 +106,7 @@ def _check_boundaries(boundaries: Tensor) -> None:
 
 KERNELS: dict[str, Kernel] = {
     "searchsorted.Tensor": plumbed("searchsorted.Tensor", searchsorted),
+    "searchsorted.Scalar": searchsorted_decomp_Scalar,
     "bucketize.Tensor": bucketize_decomp_Tensor,
     "bucketize.Scalar": bucketize_decomp_Scalar,
 }

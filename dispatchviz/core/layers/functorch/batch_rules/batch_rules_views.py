@@ -5,6 +5,8 @@ In-place views and views of lists are in ``legacy_batching.py``.
 
 from __future__ import annotations
 
+from typing import Any
+
 from dispatchviz.core.call.aten import find
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.layers.functorch.batch_rules.batch_rules_helper import (
@@ -17,6 +19,7 @@ from dispatchviz.core.layers.functorch.plumbing import Batched, BatchRule, Kerne
 from dispatchviz.core.native.iterator.infer_size import compute_stride, infer_size
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.native.views import view_ops
+from dispatchviz.core.tensor.dtype import int64
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
 _FIRST_OR_LAST = (0, -1)
@@ -266,6 +269,56 @@ def repeat(self: Tensor, bdim: int | None, repeats: Size) -> Batched:
     return ops.repeat.call(moved, (1, *repeats)), 0
 
 
+# -- copies ------------------------------------------------------------------------------------------------------------
+
+
+def copy_of(view_rule: BatchRule) -> BatchRule:
+    """Return the rule that copies the view of another rule."""
+
+    def rule(self: Tensor, bdim: int | None, *args: Any) -> Batched:
+        viewed, moved = view_rule(self, bdim, *args)
+        return ops.clone.call(viewed, "contiguous_format"), moved
+
+    return rule
+
+
+def t(self: Tensor, bdim: int | None) -> Batched:
+    """Transpose a matrix."""
+    return transpose_int(self, bdim, 0, 1) if rank_without_batch_dim(self, bdim) == 2 else (self, bdim)
+
+
+COPIES: dict[str, BatchRule] = {
+    "permute_copy": permute,
+    "squeeze_copy": squeeze,
+    "squeeze_copy.dim": squeeze_dim,
+    "squeeze_copy.dims": squeeze_dims,
+    "t_copy": t,
+    "transpose_copy.int": transpose_int,
+    "unsqueeze_copy": unsqueeze,
+}
+"""Operators that copy a view, with the rule of the view."""
+
+
+def repeat_interleave_Tensor(repeats: Tensor, bdim: int | None, output_size: int | None) -> Batched:
+    """Count, at each position of the result, the elements whose repetitions are over. Raise RuntimeError without
+    ``output_size``.
+    """
+    if output_size is None:
+        raise RuntimeError(
+            "repeat_interleave: vmapping over the `repeats` tensor requires the `output_size` argument to be "
+            "specified, because the size of the output equals the sum of `repeats`, which is data-dependent and may "
+            "differ between batch elements. Please pass output_size, e.g. "
+            "output_size=int(repeats.sum(-1).max())."
+        )
+    moved = move_batch_dim_to_front(repeats, bdim)
+    ends = ops.cumsum.call(moved, -1, int64)
+    size = (*moved._size[:-1], output_size + 1)
+    zeros = ops.zeros.call(size, int64, "strided", moved._device, None)
+    ones = ops.ones_like.call(ends, None, None, None, None, None)
+    over = ops.scatter_add.call(zeros, -1, ends, ones)
+    return ops.cumsum.call(ops.narrow.call(over, -1, 0, output_size), -1, None), 0
+
+
 RULES: dict[str, BatchRule] = {
     "unsqueeze": unsqueeze,
     "squeeze": squeeze,
@@ -292,6 +345,7 @@ RULES: dict[str, BatchRule] = {
     "triu": triangle("triu"),
     "flip": flip,
     "repeat": repeat,
+    "repeat_interleave.Tensor": repeat_interleave_Tensor,
 }
 
 KERNELS: dict[str, Kernel] = {
@@ -299,6 +353,7 @@ KERNELS: dict[str, Kernel] = {
     "unfold": plumbed("unfold", unfold),
     "diag_embed": plumbed("diag_embed", diag_embed),
     **{name: plumbed(name, rule) for name, rule in RULES.items()},
+    **{name: plumbed(name, copy_of(rule)) for name, rule in COPIES.items()},
     "trace": trace_decomp,
     "t": lambda ks, self: view_ops.t(self),
     "t_": lambda ks, self: view_ops.t_(self),

@@ -103,9 +103,9 @@ KERNELS = (
         "boxing",
         "Why boxing?",
         "An unboxed kernel is a C++ function with one signature. Code that does the same for any operator, such as "
-        "the loop behind vmap, autograd's fallback or a kernel in Python, would be needed once for each of 3,598 "
+        "the loop behind vmap, autograd's fallback or a kernel in Python, would be needed once for each of 3,607 "
         "operators. A boxed kernel takes an operator and a stack of values, so one is enough: one loop serves the "
-        "2,657 operators without a rule for vmap. Each call pays for this, because values are put on the stack and "
+        "2,653 operators without a rule for vmap. Each call pays for this, because values are put on the stack and "
         "taken off. A kernel that does nothing took more than twice as long (benchmarks/boxed_calls.cpp, on one CPU).",
         "where arguments are boxed, how many there are, and where a kernel with a signature takes them off the stack.",
         Source("aten/src/ATen/core/boxing/KernelFunction.h", "makeFromBoxedFunction"),

@@ -31,7 +31,7 @@ STRUCTURED_KERNELS = (
         "A structured kernel has a meta function, which checks arguments and computes sizes, and an impl for each "
         "backend. The functional, the in-place and the out variant are built from these and differ in set_output.",
         "still true",
-        "275 families of operators are structured. A meta function calls set_output_strided, set_output_raw_strided "
+        "278 families of operators are structured. A meta function calls set_output_strided, set_output_raw_strided "
         "or set_output_contiguous, depending on the strides that its impl can handle.",
         Source("aten/src/ATen/TensorMeta.h", "set_output_raw_strided"),
         (META, OUTPUT, IMPL),
