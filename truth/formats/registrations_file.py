@@ -4,7 +4,7 @@ The parts of a line are separated by tabs:
 
     schema, location of the definition, alias analysis (empty: FROM_SCHEMA), s if structured, registrations, CUDA's
 
-They follow a header, whose lines name the release, all keys by number, the members of aliases, the owners of namespaces,
+A header precedes them. It names the release, all keys by number, the members of aliases, the owners of namespaces,
 the fallbacks, and the keys and texts of locations that registrations have. A registration is KEY.TEXT.LINE.FLAGS, with
 key and text as numbers and line 0 for none, in the order of PyTorch's dump. A location is TEXT.LINE. Flags: 1 boxed, 2
 unboxed, 4 fallthrough, 8 with a C++ signature. This module has no dependencies.

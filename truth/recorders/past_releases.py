@@ -3,7 +3,7 @@
 Its registrations take their place among those of other releases, in two files:
 
     dispatchviz/core/native/past_registrations.txt.zst   package data: the registrations of each older release
-    truth/records/past_tables.json.gz                    a digest of every operator's table in each of them
+    truth/records/past_releases.json.gz                   a digest of every operator's table in each of them
 
 Only a CUDA build, which needs no GPU for this, has the registrations of both builds.
 ``dispatch_tables`` moves the model's release here when it records the next one.
@@ -21,7 +21,7 @@ from truth.formats import past_registrations_file as past
 from truth.formats.json_text import json_text
 from truth.formats.registrations_file import PATH as NEWEST
 
-TABLES = records.HERE / "past_tables.json.gz"
+TABLES = records.HERE / "past_releases.json.gz"
 DIGITS = 6
 """The digits that are kept of the digest of a table."""
 
@@ -35,7 +35,7 @@ def tables_of(recorded: dict[str, Any]) -> dict[str, Any]:
 def with_release(text: str, recorded: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     """Yield both files and their texts, with a release in its place among the others."""
     release = past.minor(past.release_of(text))
-    stored = records.read("past_tables") if TABLES.exists() else {}
+    stored = records.read("past_releases") if TABLES.exists() else {}
     tables = {**stored, release: tables_of(recorded)}
     yield past.PATH, past.joined({**past.read(), release: text})
     yield TABLES, json_text(dict(sorted(tables.items(), key=lambda item: [*map(int, item[0].split("."))])))

@@ -144,36 +144,41 @@ def _kernel(name: str, debug: str, flags: int) -> Kernel:
 
 
 class PyTorch:
-    """The operators of a build, as a registry's stock. Raise BuildError if there is no such build."""
+    """The operators of a build, as a registry's stock. Raise BuildError if there is no such build.
 
-    def __init__(self, build: str | None = None) -> None:
+    ``text`` has the registrations of another release. Kernels under keys that the model does not have are left out.
+    """
+
+    def __init__(self, build: str | None = None, text: RegistrationsText | None = None) -> None:
         self.build = chosen_build(build)
+        self._text = text or newest()
 
     def names(self) -> Collection[str]:
         """Return the full names of all operators."""
-        return pytorch_operators()
+        return self._text.lines.keys()
 
     def owners(self) -> Mapping[str, str]:
         """Return the namespaces, with the place where the DEF library of each was made."""
-        return newest().owners
+        return self._text.owners
 
     def schema(self, name: str) -> FunctionSchema:
         """Return the schema. Like the methods below, raise KeyError if there is no such operator."""
-        return parse_schema(pytorch_schema(name))
+        return parse_schema(self._text.operator(name).schema)
 
     def debug(self, name: str) -> str:
         """Return the place of the definition."""
-        return newest().defined(name)
+        return self._text.defined(name)
 
     def alias_analysis(self, name: str) -> str:
         """Return the kind of alias analysis, as dumps print it."""
-        return newest().operator(name).alias_analysis or FROM_SCHEMA
+        return self._text.operator(name).alias_analysis or FROM_SCHEMA
 
     def registrations(self, name: str) -> dict[DispatchKey, list[Kernel]]:
         """Return PyTorch's kernels per key or alias, newest first."""
         found: dict[DispatchKey, list[Kernel]] = {}
-        for key, kernel in pytorch_registrations(name, self.build):
-            found.setdefault(key, []).append(kernel)
+        for row, kernel in named_kernels(self._text, name, self.build == "cuda"):
+            if row.key in DispatchKey.__members__:
+                found.setdefault(DispatchKey[row.key], []).append(kernel)
         return found
 
 
