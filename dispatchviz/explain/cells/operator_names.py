@@ -46,13 +46,17 @@ def find_operator(text: str, names: Collection[str]) -> Found:
 
 def unknown_operator(text: str, meant: str) -> str:
     """The message about an operator that PyTorch does not have, or no longer."""
-    base = text
-    for prefix in ("aten::", *PYTHON):
-        base = base.removeprefix(prefix)
-    if removed := REMOVED.get(base.partition(".")[0]):
+    if removed := REMOVED.get(without_prefix(text).partition(".")[0]):
         release, replacement = removed
         return f"the operator {text!r} was removed in {release}; use {replacement}"
     return f"there is no operator {text!r}{meant}"
+
+
+def without_prefix(text: str) -> str:
+    """Return a typed name without ``aten::``, ``torch.`` and the like."""
+    for prefix in ("aten::", *PYTHON):
+        text = text.removeprefix(prefix)
+    return text
 
 
 def overloads_of(base: str, names: Collection[str]) -> list[str]:

@@ -9,21 +9,30 @@ from dispatchviz.explain.cells.why_cell import CellAnswer
 from dispatchviz.views.text.console import Console
 
 
-def why_lines(answer: CellAnswer, build: str, console: Console) -> Iterator[str]:
-    """Yield the answer part by part."""
-    yield console.heading(f"{answer.operator}  {answer.key}") + f"  (table entry {answer.cell} of 137, build {build})"
+def why_lines(
+    answer: CellAnswer, build: str, console: Console, past: tuple[str, int] | None = None
+) -> Iterator[str]:
+    """Yield the answer part by part. ``past`` is an older release and the number of its table entries."""
+    release, entries = (f"PyTorch {past[0]}, ", past[1]) if past is not None else ("", 137)
+    where = f"table entry {answer.cell} of {entries}, {release}build {build}"
+    yield console.heading(f"{answer.operator}  {answer.key}") + f"  ({where})"
     yield ""
     yield from _kernel(answer, console)
     yield from _part("Why", [answer.why], console)
     yield ""
     yield console.heading("Kernels that could fill this entry, best first")
     yield from _claims(answer, console)
-    yield from _part("When it is called", answer.called, console)
-    yield ""
-    yield console.heading("What would change it (tried on a copy of the operator)")
-    for change in answer.changes:
-        yield from _change(change, console)
-    yield from _part("The whole table", [f"{answer.table} All entries: dispatchviz table {answer.operator}"], console)
+    if past is None:
+        yield from _part("When it is called", answer.called, console)
+        yield ""
+        yield console.heading("What would change it (tried on a copy of the operator)")
+        for change in answer.changes:
+            yield from _change(change, console)
+    command = f"dispatchviz table {answer.operator}{f' --release {past[0]}' if past else ''}"
+    yield from _part("The whole table", [f"{answer.table} All entries: {command}"], console)
+    if past is not None:
+        since = f"dispatchviz why {answer.operator} {answer.key} --since"
+        yield from _part("Other releases", [f"When the entry changed: {since}"], console)
 
 
 def _kernel(answer: CellAnswer, console: Console) -> Iterator[str]:
