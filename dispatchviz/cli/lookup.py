@@ -33,7 +33,9 @@ def registry_of(build: str | None, release: Release | None = None) -> tuple[Regi
 
 
 def past_release(text: str | None) -> Release | None:
-    """Return the release that ``--release`` names; None for the model's own. Raise DispatchvizError if it is unknown."""
+    """Return the release that ``--release`` names; None for the model's own. Raise DispatchvizError if it is not
+    known.
+    """
     if text is None:
         return None
     from dispatchviz.explain.releases.release import release_named
@@ -48,7 +50,7 @@ def operator_of(registry: Registry, text: str, release: Release | None = None) -
     that have the operator if others do. ``release`` is the release of the registry, None for the model's own.
     """
     from dispatchviz.cli.other_meanings import with_meaning
-    from dispatchviz.explain.cells.operator_names import find_operator, means_one
+    from dispatchviz.explain.cells.operator_names import REMOVED_TEXT, find_operator, means_one
     from dispatchviz.foundation.errors import DispatchvizError
 
     names = registry.names()
@@ -56,7 +58,7 @@ def operator_of(registry: Registry, text: str, release: Release | None = None) -
         found = find_operator(text, names)
     except DispatchvizError as error:
         message = str(error)
-        if not means_one(text, names):
+        if not means_one(text, names) and REMOVED_TEXT not in message:
             from dispatchviz.explain.releases.release_names import in_other_releases
 
             message = in_other_releases(text, release) or with_meaning(message, text, but="an operator")

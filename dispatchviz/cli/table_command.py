@@ -65,7 +65,9 @@ def run(
     if output is not None:
         return _draw(output, operator, keys, build, everything or history or short or as_json)
     if as_json:
-        looking_up.print_json((_history(operator, keys, build) if history else _card(operator, keys, build, release))[0])
+        looking_up.print_json(
+            (_history(operator, keys, build) if history else _card(operator, keys, build, release))[0]
+        )
         return 0
     from dispatchviz.views.text.console import terminal
 

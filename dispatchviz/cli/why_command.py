@@ -29,7 +29,8 @@ OPTIONS = (
     Option(
         "since",
         "--since",
-        f"With OP KEY: show in which releases of PyTorch, from {pytorch_release.OLDEST} to {pytorch_release.MINOR}, the table entry changed.",
+        "With OP KEY: show in which releases of PyTorch the table entry changed, from "
+        f"{pytorch_release.OLDEST} to {pytorch_release.MINOR}.",
     ),
     RELEASE,
     BUILD,
@@ -111,7 +112,7 @@ def lines(
     answers, found, chosen = _cell_answers(operator, keys, build, past)
     for number, answer in enumerate(answers):
         yield from [""] * bool(number)
-        yield from why_lines(answer, chosen, console, None if past is None else (past.number, len(past.keys)))
+        yield from why_lines(answer, chosen, console, past)
     yield from looking_up.remark_lines(found, console)
 
 
@@ -146,9 +147,7 @@ def _json(
     return {"release": pytorch_release.RELEASE if past is None else past.number, "build": chosen, "answers": answers}
 
 
-def _histories(
-    operator: str | None, keys: tuple[str, ...], build: str | None
-) -> tuple[list[EntryHistory], Found, str]:
+def _histories(operator: str | None, keys: tuple[str, ...], build: str | None) -> tuple[list[EntryHistory], Found, str]:
     from dispatchviz.core.table.pytorch_registrations import chosen_build
     from dispatchviz.explain.releases.entry_history import entry_history
     from dispatchviz.explain.releases.release_names import operator_in_any

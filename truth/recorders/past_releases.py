@@ -3,7 +3,7 @@
 Its registrations take their place among those of other releases, in two files:
 
     dispatchviz/core/native/past_registrations.txt.zst   package data: the registrations of each older release
-    truth/records/past_releases.json.gz                   a digest of every operator's table in each of them
+    truth/records/past_releases.json.gz                  digests of the registrations and of every operator's table
 
 Only a CUDA build, which needs no GPU for this, has the registrations of both builds.
 ``dispatch_tables`` moves the model's release here when it records the next one.
@@ -11,6 +11,7 @@ Only a CUDA build, which needs no GPU for this, has the registrations of both bu
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,17 +27,20 @@ DIGITS = 6
 """The digits that are kept of the digest of a table."""
 
 
-def tables_of(recorded: dict[str, Any]) -> dict[str, Any]:
-    """The digests of a release, from what ``dispatch_tables`` records."""
-    digests = "".join(digest[:DIGITS] for digest in recorded["digests"].values())
-    return {**{name: recorded[name] for name in ("torch", "build", "cells")}, "digests": digests}
+def digests_of(text: str, recorded: dict[str, Any]) -> dict[str, Any]:
+    """The digests of a release: of its registrations, and of its tables from what ``dispatch_tables`` records."""
+    return {
+        **{name: recorded[name] for name in ("torch", "build", "cells")},
+        "registrations": hashlib.sha256(text.encode()).hexdigest(),
+        "tables": "".join(digest[:DIGITS] for digest in recorded["digests"].values()),
+    }
 
 
 def with_release(text: str, recorded: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     """Yield both files and their texts, with a release in its place among the others."""
     release = past.minor(past.release_of(text))
     stored = records.read("past_releases") if TABLES.exists() else {}
-    tables = {**stored, release: tables_of(recorded)}
+    tables = {**stored, release: digests_of(text, recorded)}
     yield past.PATH, past.joined({**past.read(), release: text})
     yield TABLES, json_text(dict(sorted(tables.items(), key=lambda item: [*map(int, item[0].split("."))])))
 

@@ -102,8 +102,8 @@ def _covered(op: OperatorEntry, cell: Cell, source: DispatchKey) -> Statement:
     cells = "all their entries" if filled == many else f"{filled} of their entries{others}"
     return Statement(
         "cell: filled by an alias",
-        f"{nothing_itself(key.name)} {covers} The alias is resolved when kernels are registered, not when the operator is "
-        f"called: its kernel fills {cells}{here}. A call only reads the entry.",
+        f"{nothing_itself(key.name)} {covers} The alias is resolved when kernels are registered, not when the operator "
+        f"is called: its kernel fills {cells}{here}. A call only reads the entry.",
         (*_holds(cell), AliasKeys(str(source), tuple(map(str, sorted(ALIAS_MEMBERS[source]))))),
     )
 

@@ -22,6 +22,9 @@ REMOVED = {"cholesky": ("2.14", "aten::linalg_cholesky"), "qr": ("2.14", "aten::
 """Operators that PyTorch no longer has, without overload -> the release that removed them, and the replacement."""
 
 
+REMOVED_TEXT = "was removed in"
+
+
 class Found(NamedTuple):
     """An operator that a name means."""
 
@@ -46,17 +49,13 @@ def find_operator(text: str, names: Collection[str]) -> Found:
 
 def unknown_operator(text: str, meant: str) -> str:
     """The message about an operator that PyTorch does not have, or no longer."""
-    if removed := REMOVED.get(without_prefix(text).partition(".")[0]):
-        release, replacement = removed
-        return f"the operator {text!r} was removed in {release}; use {replacement}"
-    return f"there is no operator {text!r}{meant}"
-
-
-def without_prefix(text: str) -> str:
-    """Return a typed name without ``aten::``, ``torch.`` and the like."""
+    base = text
     for prefix in ("aten::", *PYTHON):
-        text = text.removeprefix(prefix)
-    return text
+        base = base.removeprefix(prefix)
+    if removed := REMOVED.get(base.partition(".")[0]):
+        release, replacement = removed
+        return f"the operator {text!r} {REMOVED_TEXT} {release}; use {replacement}"
+    return f"there is no operator {text!r}{meant}"
 
 
 def overloads_of(base: str, names: Collection[str]) -> list[str]:

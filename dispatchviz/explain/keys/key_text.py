@@ -166,7 +166,9 @@ def grouped(keys: Collection[DispatchKey]) -> Iterator[str]:
 
 def _group(functionality: DispatchKey, group: list[DispatchKey]) -> str:
     names = [str(key) for key in group]
-    return ", ".join(names) if functionality not in CUSTOMIZABLE else group_text(functionality.name, names, NUM_BACKENDS)
+    return (
+        ", ".join(names) if functionality not in CUSTOMIZABLE else group_text(functionality.name, names, NUM_BACKENDS)
+    )
 
 
 def group_text(functionality: str, names: Sequence[str], every: int) -> str:

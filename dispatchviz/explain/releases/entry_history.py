@@ -6,7 +6,7 @@ same file. A change of the code of a kernel is not seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -37,13 +37,8 @@ class EntryHistory(NamedTuple):
     last: str
     """The newest release that has it."""
     changes: tuple[EntryChange, ...]
-    now: str
-    """The content in the newest release that has it, as a sentence."""
-
-    @property
-    def unchanged(self) -> str:
-        """The sentence on an entry that never changed, for the releases that have it."""
-        return f"Unchanged from {self.first} to {self.last}." if self.first != self.last else f"Only {self.first} has it."
+    sentences: tuple[str, ...]
+    """The changes as sentences, with one on the time without a change if the content never changed."""
 
 
 State = Row | None
@@ -58,17 +53,27 @@ def entry_history(operator: str, typed_key: str, build: str) -> EntryHistory:
     having = [release for release in releases if plain_name(typed_key) in names_of(release)]
     key = runtime_key((having or releases)[-1], typed_key)
     states = [_state(release, operator, key, build) for release in all_releases()]
-    entries = [(release, row) for release, row in zip(all_releases(), states, strict=True) if row is not None]
+    entries = [(release.minor, row) for release, row in zip(all_releases(), states, strict=True) if row is not None]
     if not entries:
         raise DispatchvizError(f"no release has an entry of {operator} for {key}")
-    return EntryHistory(
-        operator,
-        key,
-        entries[0][0].minor,
-        entries[-1][0].minor,
-        tuple(_changes(operator, key, states)),
-        f"In {entries[-1][0].minor}, the entry {_known(content(entries[-1][1]))}.",
-    )
+    (first, _), (last, row) = entries[0], entries[-1]
+    changes = tuple(_changes(operator, key, states))
+    return EntryHistory(operator, key, first, last, changes, tuple(_sentences(changes, first, last, row)))
+
+
+def _sentences(changes: Sequence[EntryChange], first: str, last: str, row: Row) -> Iterator[str]:
+    """Yield the sentences in the order of releases."""
+    texts = [change.text for change in changes]
+    if any(text.startswith(SINCE) for text in texts):
+        yield from texts
+        return
+    begun = [change.text for change in changes if change.since == first]
+    time = f"Unchanged from {first} to {last}" if first != last else f"Only {first} has it"
+    yield from (*begun, f"{time}: the entry {_known(content(row))}.", *texts[len(begun) :])
+
+
+SINCE = "Since "
+"""The beginning of a sentence on a changed content."""
 
 
 def _state(release: Release, operator: str, key: str, build: str) -> State:
@@ -98,10 +103,10 @@ def _texts(operator: str, key: str, old: tuple[Release, State], new: tuple[Relea
 def _difference(since: str, here: Row, there: Row) -> str:
     if has_moved(here, there):
         return (
-            f"Since {since}, the kernel of the entry is registered in {file_of(there)}; before, it was registered in "
+            f"{SINCE}{since}, the kernel of the entry is registered in {file_of(there)}; before, it was registered in "
             f"{file_of(here)}."
         )
-    return f"Since {since}, the entry {_known(content(there))}; before, it {_past(_known(content(here)))}."
+    return f"{SINCE}{since}, the entry {_known(content(there))}; before, it {_past(_known(content(here)))}."
 
 
 def _known(content: str) -> str:

@@ -96,7 +96,7 @@ class Release:
         return self._row_of_unknown(op.name, build, place)
 
     def _row_of_unknown(self, operator: str, build: str, place: int) -> Row:
-        """Return the entry of a key that the model does not have. No alias includes such a key."""
+        """Return the entry of a key that the model does not have. No alias includes it."""
         key = self.keys[place]
         own = (kernel for row, kernel in named_kernels(self.text, operator, build == "cuda") if row.key == key)
         candidates = ((next(own, None), KERNEL), (self.fallbacks().get(key), FALLBACK))

@@ -9,7 +9,7 @@ from dispatchviz.core.table.operator_entry import OperatorEntry
 from dispatchviz.core.table.precedence import AMBIGUOUS, FALLBACK, KERNEL, MISSING
 from dispatchviz.explain.cells.cell_claims import TAGS, because, nothing_itself
 from dispatchviz.explain.cells.computed_table import MISSING as EMPTY
-from dispatchviz.explain.cells.computed_table import Row, TableCard
+from dispatchviz.explain.cells.computed_table import SKIPPED, Row, TableCard
 from dispatchviz.explain.cells.why_cell import CellAnswer, Claim, claims_of
 from dispatchviz.explain.releases.release import Release
 from dispatchviz.explain.releases.release_keys import ReleaseKeys
@@ -35,8 +35,8 @@ def release_table(release: Release, op: OperatorEntry, build: str, keys: Sequenc
 
 
 def release_entry(release: Release, op: OperatorEntry, build: str, key: str) -> CellAnswer:
-    """The answer for a runtime key of a release. It has no effects on calls and no changes, which are those of the
-    model's release.
+    """The answer for a runtime key of a release. Only the model's release has the work of kernels in a call, and the
+    registrations that would change the entry.
     """
     every = release.rows(op, build)
     row = every[release.keys.index(key)]
@@ -51,10 +51,24 @@ def release_entry(release: Release, op: OperatorEntry, build: str, key: str) -> 
         registered=row.registered,
         why=" ".join([_why(release, op, row, every), *_unreported(row)]),
         claims=_claims(release, op, row),
-        called=(),
+        called=tuple(_called(op.name, row)),
         changes=(),
         table=_counted(release, every),
     )
+
+
+def _called(operator: str, row: Row) -> Iterator[str]:
+    """Yield the effect of an entry that holds no function."""
+    if row.state == SKIPPED:
+        yield (
+            f"No call reaches this entry, because it is a fallthrough: calls skip {row.key}, and the next key of their "
+            "key set decides."
+        )
+    elif row.state == EMPTY and row.key != "Undefined":
+        yield (
+            f"A call whose highest key is {row.key} raises NotImplementedError: Could not run '{operator}' with "
+            f"arguments from the '{row.key}' backend."
+        )
 
 
 def _claims(release: Release, op: OperatorEntry, row: Row) -> tuple[Claim, ...]:

@@ -104,7 +104,9 @@ def whereabouts(asked: Release, has: Callable[[Release], bool]) -> str:
     place = releases.index(asked)
     having = [has(release) for release in releases]
     if any(having[:place]) and any(having[place:]):
-        return f"PyTorch {listed([release.minor for release, one in zip(releases, having, strict=True) if one])} have it"
+        return (
+            f"PyTorch {listed([release.minor for release, one in zip(releases, having, strict=True) if one])} have it"
+        )
     if any(having[:place]):
         last = max(at for at in range(place) if having[at])
         return f"it was removed in {releases[last + 1].minor}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatchviz.explain.cells.operator_names import REMOVED, Found, find_operator, means_one, without_prefix
+from dispatchviz.explain.cells.operator_names import Found, find_operator, means_one
 from dispatchviz.explain.releases.release import Release, all_releases, release_named
 from dispatchviz.explain.releases.release_keys import whereabouts
 from dispatchviz.foundation.errors import DispatchvizError
@@ -15,11 +15,7 @@ def in_other_releases(text: str, release: Release | None) -> str:
     """
     asked = release or release_named(MINOR)
     found = whereabouts(asked, lambda other: means_one(text, other.text.lines))
-    if not found:
-        return ""
-    removed = REMOVED.get(without_prefix(text).partition(".")[0])
-    instead = f"; use {removed[1]}" if removed and release is None else ""
-    return f"PyTorch {asked.minor} has no operator {text!r}: {found}{instead}"
+    return f"PyTorch {asked.minor} has no operator {text!r}: {found}" if found else ""
 
 
 def operator_in_any(text: str) -> Found:

@@ -10,14 +10,11 @@ from dispatchviz.views.text.console import Console
 
 
 def since_lines(histories: Sequence[EntryHistory], build: str, console: Console) -> Iterator[str]:
-    """Yield, for each entry, a sentence for each change from the oldest release to the newest, and its content."""
+    """Yield, for each entry, a sentence for each change from the oldest release to the newest."""
     oldest, *_, newest = (release.minor for release in all_releases())
     for number, history in enumerate(histories):
         yield from [""] * bool(number)
         title = console.heading(f"{history.operator}  {history.key}")
         yield f"{title}  (PyTorch {oldest} to {newest}, build {build})"
-        for change in history.changes:
-            yield from console.wrapped(change.text)
-        if not history.changes:
-            yield from console.wrapped(history.unchanged)
-        yield from console.wrapped(history.now)
+        for sentence in history.sentences:
+            yield from console.wrapped(sentence)

@@ -35,9 +35,7 @@ WIDE = 110
 """The width from which on an entry takes one line."""
 
 
-def table_lines(
-    card: TableCard, everything: bool, console: Console, grouping: Grouping = MODEL_KEYS
-) -> Iterator[str]:
+def table_lines(card: TableCard, everything: bool, console: Console, grouping: Grouping = MODEL_KEYS) -> Iterator[str]:
     """Yield the header, the entries, a sentence about empty ones, and the signs. If ``everything`` is true, nothing is
     folded and empty entries are listed in order. ``grouping`` has the keys of the card's release.
     """
@@ -49,7 +47,7 @@ def table_lines(
         yield from _cells(list(folded((row for row in card.rows if row.reason != FALLBACK), grouping)), console)
         yield from _rest(card, console, grouping)
     yield ""
-    yield from console.wrapped(_legend({row.state for row in card.rows}), 0, 0)
+    yield from console.wrapped(_legend({row.state for row in card.rows}, card.release), 0, 0)
 
 
 def _rest(card: TableCard, console: Console, grouping: Grouping) -> Iterator[str]:
@@ -111,6 +109,8 @@ def _lines(row: Row, indent: int, console: Console) -> list[str]:
     return [row.kernel, console.styled(_place(row), "dim")]
 
 
-def _legend(states: set[str]) -> str:
-    used = [f"{sign} {meaning}" for state, (sign, _, meaning) in SIGNS.items() if state in states]
-    return "   ".join(used)
+def _legend(states: set[str], release: str) -> str:
+    meanings = {state: meaning for state, (_, _, meaning) in SIGNS.items()}
+    if release != RELEASE:
+        meanings[PYTORCH] = "a kernel"
+    return "   ".join(f"{SIGNS[state][0]} {meaning}" for state, meaning in meanings.items() if state in states)

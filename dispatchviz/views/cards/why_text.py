@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from dispatchviz.explain.cells.cell_changes import Change
 from dispatchviz.explain.cells.why_cell import CellAnswer
 from dispatchviz.views.text.console import Console
 
+if TYPE_CHECKING:
+    from dispatchviz.explain.releases.release import Release
 
-def why_lines(
-    answer: CellAnswer, build: str, console: Console, past: tuple[str, int] | None = None
-) -> Iterator[str]:
-    """Yield the answer part by part. ``past`` is an older release and the number of its table entries."""
-    release, entries = (f"PyTorch {past[0]}, ", past[1]) if past is not None else ("", 137)
+
+def why_lines(answer: CellAnswer, build: str, console: Console, past: Release | None = None) -> Iterator[str]:
+    """Yield the answer part by part. ``past`` is the older release that it is about."""
+    release, entries = ("", 137) if past is None else (f"PyTorch {past.number}, ", len(past.keys))
     where = f"table entry {answer.cell} of {entries}, {release}build {build}"
     yield console.heading(f"{answer.operator}  {answer.key}") + f"  ({where})"
     yield ""
@@ -22,13 +24,14 @@ def why_lines(
     yield ""
     yield console.heading("Kernels that could fill this entry, best first")
     yield from _claims(answer, console)
-    if past is None:
+    if answer.called:
         yield from _part("When it is called", answer.called, console)
+    if past is None:
         yield ""
         yield console.heading("What would change it (tried on a copy of the operator)")
         for change in answer.changes:
             yield from _change(change, console)
-    command = f"dispatchviz table {answer.operator}{f' --release {past[0]}' if past else ''}"
+    command = f"dispatchviz table {answer.operator}{f' --release {past.minor}' if past else ''}"
     yield from _part("The whole table", [f"{answer.table} All entries: {command}"], console)
     if past is not None:
         since = f"dispatchviz why {answer.operator} {answer.key} --since"
