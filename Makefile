@@ -22,7 +22,8 @@ NEWEST_TESTS := tests/live/test_quiet.py tests/live/test_installed_registrations
 
 # All releases that `make test-releases` records, each in an environment of its own, and what it runs there.
 RELEASES := 2.6.0 2.8.0 2.9.0 2.10.0 2.12.1 2.13.0 $(NEWEST)
-RELEASES_TESTS := $(NEWEST_TESTS) tests/live/test_import_of_pytorch.py tests/live/test_stack_live.py
+RELEASES_TESTS := $(NEWEST_TESTS) tests/live/test_import_of_pytorch.py tests/live/test_stack_live.py \
+  tests/live/test_past_releases.py
 RELEASE_VENVS := $(RELEASES:%=.venv-releases-%)
 
 # The Pythons that `make bounds` tries; those that a machine does not have are skipped.

@@ -17,10 +17,11 @@ def sentences(operator: str, key: str) -> tuple[str, ...]:
 
 def test_a_changed_entry_has_both_contents() -> None:
     """``ldexp`` got a formula and kernels of its own in 2.11."""
-    assert sentences("aten::ldexp.Tensor", "AutogradCPU") == (
+    (sentence,) = sentences("aten::ldexp.Tensor", "AutogradCPU")
+    assert sentence == (
         "Since 2.11, the entry holds the kernel for Autograd from torch/csrc/autograd/generated/VariableType.cpp; "
         "before, it held the kernel for CompositeImplicitAutograd from "
-        f"{GENERATED}/RegisterCompositeImplicitAutograd.cpp.",
+        f"{GENERATED}/RegisterCompositeImplicitAutograd.cpp."
     )
 
 
