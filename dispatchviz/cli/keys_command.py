@@ -91,7 +91,7 @@ def _past(release: str | None) -> str | None:
 
 def _past_card(thing: str, release: str, build: str | None) -> KeyCard | RawSetCard:
     from dispatchviz.core.table.pytorch_registrations import chosen_build
-    from dispatchviz.explain.releases.release_key_cards import release_input
+    from dispatchviz.explain.cells.releases.release_key_cards import release_input
 
     return release_input(thing, release, chosen_build(build))
 
@@ -100,7 +100,7 @@ def _past_order(release: str | None) -> KeyOrder | None:
     past = looking_up.past_release(release)
     if past is None:
         return None
-    from dispatchviz.explain.releases.release_key_cards import release_order
+    from dispatchviz.explain.cells.releases.release_key_cards import release_order
 
     return release_order(past)
 

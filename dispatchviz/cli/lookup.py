@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dispatchviz.core.table.operator_entry import OperatorEntry
     from dispatchviz.core.table.registry import Registry
     from dispatchviz.explain.cells.operator_names import Found
-    from dispatchviz.explain.releases.release import Release
+    from dispatchviz.explain.cells.releases.release import Release
     from dispatchviz.views.text.console import Console
 
 
@@ -38,7 +38,7 @@ def past_release(text: str | None) -> Release | None:
     """
     if text is None:
         return None
-    from dispatchviz.explain.releases.release import release_named
+    from dispatchviz.explain.cells.releases.release import release_named
     from dispatchviz.foundation.pytorch_release import MINOR
 
     found = release_named(text)
@@ -59,7 +59,7 @@ def operator_of(registry: Registry, text: str, release: Release | None = None) -
     except DispatchvizError as error:
         message = str(error)
         if not means_one(text, names) and REMOVED_TEXT not in message:
-            from dispatchviz.explain.releases.release_names import in_other_releases
+            from dispatchviz.explain.cells.releases.release_names import in_other_releases
 
             message = in_other_releases(text, release) or with_meaning(message, text, but="an operator")
         raise DispatchvizError(message) from None

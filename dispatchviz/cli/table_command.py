@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dispatchviz.explain.cells.computed_table import Grouping, TableCard
     from dispatchviz.explain.cells.operator_names import Found
     from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory
-    from dispatchviz.explain.releases.release import Release
+    from dispatchviz.explain.cells.releases.release import Release
     from dispatchviz.views.text.console import Console
 
 OPTIONS = (
@@ -150,7 +150,7 @@ def _grouping(release: str | None) -> Grouping:
     past = looking_up.past_release(release)
     if past is None:
         return MODEL_KEYS
-    from dispatchviz.explain.releases.release_keys import ReleaseKeys
+    from dispatchviz.explain.cells.releases.release_keys import ReleaseKeys
 
     return ReleaseKeys(past)
 
@@ -161,8 +161,8 @@ def _card(
     past = looking_up.past_release(release)
     op, _, chosen, found = _operator(operator, keys, build, past)
     if past is not None:
-        from dispatchviz.explain.releases import release_keys
-        from dispatchviz.explain.releases.release_cards import release_table
+        from dispatchviz.explain.cells.releases import release_keys
+        from dispatchviz.explain.cells.releases.release_cards import release_table
 
         return release_table(past, op, chosen, release_keys.runtime_keys(past, keys)), found
     from dispatchviz.explain.cells.computed_table import table_card

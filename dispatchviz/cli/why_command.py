@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dispatchviz.explain.cells.operator_names import Found
+    from dispatchviz.explain.cells.releases.entry_history import EntryHistory
+    from dispatchviz.explain.cells.releases.release import Release
     from dispatchviz.explain.cells.why_cell import CellAnswer
     from dispatchviz.explain.diagnosis.messages.pasted_text import Explained
-    from dispatchviz.explain.releases.entry_history import EntryHistory
-    from dispatchviz.explain.releases.release import Release
     from dispatchviz.views.text.console import Console
 
 OPTIONS = (
@@ -149,8 +149,8 @@ def _json(
 
 def _histories(operator: str | None, keys: tuple[str, ...], build: str | None) -> tuple[list[EntryHistory], Found, str]:
     from dispatchviz.core.table.pytorch_registrations import chosen_build
-    from dispatchviz.explain.releases.entry_history import entry_history
-    from dispatchviz.explain.releases.release_names import operator_in_any
+    from dispatchviz.explain.cells.releases.entry_history import entry_history
+    from dispatchviz.explain.cells.releases.release_names import operator_in_any
 
     found, chosen = operator_in_any(_checked(operator, keys)), chosen_build(build)
     return [entry_history(found.name, key, chosen) for key in keys], found, chosen
@@ -163,8 +163,8 @@ def _cell_answers(
     registry, chosen = looking_up.registry_of(build, release)
     op, found = looking_up.operator_of(registry, typed, release)
     if release is not None:
-        from dispatchviz.explain.releases import release_keys
-        from dispatchviz.explain.releases.release_cards import release_entry
+        from dispatchviz.explain.cells.releases import release_keys
+        from dispatchviz.explain.cells.releases.release_cards import release_entry
 
         asked = [release_keys.runtime_key(release, key) for key in keys]
         return [release_entry(release, op, chosen, key) for key in asked], found, chosen

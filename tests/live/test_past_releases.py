@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from dispatchviz.explain.cells.computed_table import MISSING, SKIPPED
-from dispatchviz.explain.releases.release import Release, all_releases
-from dispatchviz.explain.releases.release_key_cards import release_key
+from dispatchviz.explain.cells.releases.release import Release, all_releases
+from dispatchviz.explain.cells.releases.release_key_cards import release_key
 from dispatchviz.live.installed_torch import installed_torch
 from tests.amounts import some
 from truth.formats import past_registrations_file, registrations_file

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dispatchviz.explain.releases.entry_history import EntryHistory
-from dispatchviz.explain.releases.release import all_releases
+from dispatchviz.explain.cells.releases.entry_history import EntryHistory
+from dispatchviz.explain.cells.releases.release import all_releases
 from dispatchviz.views.text.console import Console
 
 

@@ -10,7 +10,7 @@ from dispatchviz.explain.cells.why_cell import CellAnswer
 from dispatchviz.views.text.console import Console
 
 if TYPE_CHECKING:
-    from dispatchviz.explain.releases.release import Release
+    from dispatchviz.explain.cells.releases.release import Release
 
 
 def why_lines(answer: CellAnswer, build: str, console: Console, past: Release | None = None) -> Iterator[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz.explain.releases.entry_history import entry_history
-from dispatchviz.explain.releases.release_names import operator_in_any
+from dispatchviz.explain.cells.releases.entry_history import entry_history
+from dispatchviz.explain.cells.releases.release_names import operator_in_any
 from dispatchviz.foundation.errors import DispatchvizError
 
 GENERATED = "build/aten/src/ATen"

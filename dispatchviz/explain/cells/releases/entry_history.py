@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from dispatchviz.explain.cells.computed_table import Row
 from dispatchviz.explain.cells.release_differences import content, differ, file_of, has_moved
-from dispatchviz.explain.releases.release import Release, all_releases
-from dispatchviz.explain.releases.release_keys import names_of, plain_name, runtime_key
+from dispatchviz.explain.cells.releases.release import Release, all_releases
+from dispatchviz.explain.cells.releases.release_keys import names_of, plain_name, runtime_key
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.live.registration import UNKNOWN_FILE
 

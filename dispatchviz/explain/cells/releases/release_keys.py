@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from dispatchviz.explain.cells.releases.release import Release, all_releases
 from dispatchviz.explain.keys.key_text import group_text
-from dispatchviz.explain.releases.release import Release, all_releases
 from dispatchviz.foundation.english import listed
 from dispatchviz.foundation.errors import DispatchvizError
 

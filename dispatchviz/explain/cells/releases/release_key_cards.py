@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dispatchviz.core.keys.keys import ALIAS_MEMBERS, DispatchKey
+from dispatchviz.explain.cells.releases.release import Release, release_named
+from dispatchviz.explain.cells.releases.release_keys import ReleaseKeys, key_named, runtime
 from dispatchviz.explain.keys.key_cards import KeyCard, counted_text, fallback_text
 from dispatchviz.explain.keys.key_inputs import names_in, number_in
 from dispatchviz.explain.keys.key_layouts import Layout, layout_of, layouts
@@ -12,8 +14,6 @@ from dispatchviz.explain.keys.key_order import ALIAS_TEXTS, KeyOrder, KeyRow
 from dispatchviz.explain.keys.key_text import purpose
 from dispatchviz.explain.keys.past_keys import STORIES
 from dispatchviz.explain.keys.raw_key_sets import WORD, Bit, RawSetCard, reading
-from dispatchviz.explain.releases.release import Release, release_named
-from dispatchviz.explain.releases.release_keys import ReleaseKeys, key_named, runtime
 from dispatchviz.foundation.english import counted, listed
 from dispatchviz.foundation.errors import DispatchvizError
 

@@ -11,10 +11,10 @@ from dispatchviz.core.keys.keys import ALIAS_MEMBERS, RUNTIME_KEYS, DispatchKey
 from dispatchviz.core.table.past_registrations import known_releases
 from dispatchviz.core.table.pytorch_registrations import pytorch_registry
 from dispatchviz.explain.cells.computed_table import MISSING, SKIPPED, Row, table_card
+from dispatchviz.explain.cells.releases.release import Release, all_releases, release_named
+from dispatchviz.explain.cells.releases.release_cards import release_entry, release_table
 from dispatchviz.explain.cells.why_cell import cell_answer
 from dispatchviz.explain.keys.key_layouts import layout_of
-from dispatchviz.explain.releases.release import Release, all_releases, release_named
-from dispatchviz.explain.releases.release_cards import release_entry, release_table
 from dispatchviz.foundation.pytorch_release import MINOR, OLDEST, RELEASE
 from truth import records
 from truth.formats import past_registrations_file, registrations_file

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dispatchviz.explain.cells.operator_names import Found, find_operator, means_one
-from dispatchviz.explain.releases.release import Release, all_releases, release_named
-from dispatchviz.explain.releases.release_keys import whereabouts
+from dispatchviz.explain.cells.releases.release import Release, all_releases, release_named
+from dispatchviz.explain.cells.releases.release_keys import whereabouts
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.pytorch_release import MINOR
 

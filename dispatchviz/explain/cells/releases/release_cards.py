@@ -10,9 +10,9 @@ from dispatchviz.core.table.precedence import AMBIGUOUS, FALLBACK, KERNEL, MISSI
 from dispatchviz.explain.cells.cell_claims import TAGS, because, nothing_itself
 from dispatchviz.explain.cells.computed_table import MISSING as EMPTY
 from dispatchviz.explain.cells.computed_table import SKIPPED, Row, TableCard
+from dispatchviz.explain.cells.releases.release import Release
+from dispatchviz.explain.cells.releases.release_keys import ReleaseKeys
 from dispatchviz.explain.cells.why_cell import CellAnswer, Claim, claims_of
-from dispatchviz.explain.releases.release import Release
-from dispatchviz.explain.releases.release_keys import ReleaseKeys
 from dispatchviz.foundation.english import counted
 from dispatchviz.live.registration import UNKNOWN_FILE
 
