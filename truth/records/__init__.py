@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from truth.formats import past_registrations_file
 from truth.formats.program_records import Record, RecordFile
 from truth.programs import SUBJECTS
 
@@ -25,6 +24,8 @@ def text(path: Path) -> str:
     """The text of a record's file, compressed or not."""
     written = path.read_bytes()
     if path.suffix == ".zst":
+        from truth.formats import past_registrations_file  # needs a library that a plain Python lacks
+
         return past_registrations_file.unpacked(written)
     return (gzip.decompress(written) if path.suffix == ".gz" else written).decode()
 
@@ -32,6 +33,8 @@ def text(path: Path) -> str:
 def packed(path: Path, text: str) -> bytes:
     """The bytes of a record's file. They are the same in every run."""
     if path.suffix == ".zst":
+        from truth.formats import past_registrations_file
+
         return past_registrations_file.packed(text)
     return gzip.compress(text.encode(), mtime=0) if path.suffix == ".gz" else text.encode()
 
