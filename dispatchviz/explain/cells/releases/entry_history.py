@@ -67,9 +67,10 @@ def _sentences(changes: Sequence[EntryChange], first: str, last: str, row: Row) 
     if any(text.startswith(SINCE) for text in texts):
         yield from texts
         return
-    begun = [change.text for change in changes if change.since == first]
+    order = [release.minor for release in all_releases()]
+    begun = sum(order.index(change.since) <= order.index(first) for change in changes)
     time = f"Unchanged from {first} to {last}" if first != last else f"Only {first} has it"
-    yield from (*begun, f"{time}: the entry {_known(content(row))}.", *texts[len(begun) :])
+    yield from (*texts[:begun], f"{time}: the entry {_known(content(row))}.", *texts[begun:])
 
 
 SINCE = "Since "

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from dispatchviz.explain.cells.releases.entry_history import entry_history
+from dispatchviz.explain.cells.releases.release import all_releases
 from dispatchviz.explain.cells.releases.release_names import operator_in_any
 from dispatchviz.foundation.errors import DispatchvizError
 
@@ -45,6 +48,32 @@ def test_new_and_removed_keys_are_changes() -> None:
     named = sentences("aten::add.Tensor", "Named")
     assert named[0].startswith("Unchanged from 2.6 to 2.12: the entry holds a fallthrough for Named")
     assert named[1] == "The key Named was removed in 2.13."
+
+
+def test_an_operator_may_be_older_than_the_key() -> None:
+    operator, key, unchanged = sentences("aten::_dyn_quant_pack_4bit_weight", "AutogradMAIA")
+    assert operator == "aten::_dyn_quant_pack_4bit_weight came in 2.7."
+    assert key == "The key AutogradMAIA came in 2.8."
+    assert unchanged.startswith("Unchanged from 2.8 to 2.14: ")
+
+
+def test_nothing_comes_back_after_it_was_removed() -> None:
+    """A history compares each release with the next one, so an operator that comes back would need more."""
+    for has in (lambda release: release.text.lines, lambda release: release.keys):
+        held = [frozenset(has(release)) for release in all_releases()]
+        gone = frozenset[str]()
+        for before, after in pairwise(held):
+            gone |= before - after
+            assert not gone & after
+
+
+def test_a_kernel_in_another_file_has_moved() -> None:
+    folder = "torch/csrc/distributed/c10d"
+    (sentence,) = sentences("symm_mem::one_shot_all_reduce", "Meta")
+    assert sentence == (
+        f"Since 2.8, the kernel of the entry is registered in {folder}/symm_mem/SymmetricMemory.cpp; before, it was "
+        f"registered in {folder}/SymmetricMemory.cpp."
+    )
 
 
 def test_a_file_that_old_releases_do_not_report_is_no_change() -> None:
