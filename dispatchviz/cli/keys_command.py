@@ -86,7 +86,8 @@ def _card(thing: str, release: str | None, build: str | None) -> KeyCard | RawSe
 
 def _past(release: str | None) -> str | None:
     """Return the release that is not the model's own."""
-    return None if release is None or release.removeprefix("v") in (MINOR, RELEASE) else release
+    named = None if release is None else release.strip().removeprefix("v")
+    return None if named in (MINOR, RELEASE) else named
 
 
 def _past_card(thing: str, release: str, build: str | None) -> KeyCard | RawSetCard:
