@@ -21,9 +21,14 @@ OTHER_TESTS := tests/live/test_quiet.py tests/live/test_installed_registrations.
   tests/live/test_other_releases.py tests/live/test_release_differences.py tests/live/test_live_views.py \
   tests/live/test_snapshots.py
 
+# Releases of which `make test-releases` only compares the stored registrations.
+STORED := 2.7.1 2.11.0
+STORED_VENVS := $(STORED:%=.venv-releases-%)
+STORED_TESTS := tests/live/test_past_releases.py
+
 # All releases that `make test-releases` records, each in an environment of its own, and what it runs there.
-RELEASES := 2.6.0 2.9.0 $(OTHER) $(MODEL)
-RELEASES_TESTS := $(OTHER_TESTS) tests/live/test_import_of_pytorch.py tests/live/test_stack_live.py
+RELEASES := 2.6.0 2.8.0 2.9.0 2.10.0 2.12.1 $(OTHER) $(MODEL)
+RELEASES_TESTS := $(OTHER_TESTS) $(STORED_TESTS) tests/live/test_import_of_pytorch.py tests/live/test_stack_live.py
 RELEASE_VENVS := $(RELEASES:%=.venv-releases-%)
 
 # The Pythons that `make bounds` tries; those that a machine does not have are skipped.
@@ -42,7 +47,7 @@ help:
 	@echo "make docs         the documentation as a site: build/site/index.html"
 	@echo "make bounds       a part of the tests with the lowest and the newest dependencies, on each of $(PYTHONS)"
 	@echo "make conformance  the tests marked torch, live against $(TORCH), and those of the recorder against $(OTHER)"
-	@echo "make test-releases  the tests of the recorder, live against PyTorch $(RELEASES)"
+	@echo "make test-releases  the tests of the recorder, live against PyTorch $(RELEASES); registrations also $(STORED)"
 	@echo "make check-release RELEASE=$(MODEL)  dispatchviz check for all stored programs on that release"
 	@echo "make thorough     test and conformance with two to three times as many random programs and samples"
 	@echo "make gpu          tests and times with CuPy on this machine's GPU, written to docs/gpu.md (CUDA=13 for CUDA 13)"
@@ -92,9 +97,11 @@ conformance-model: $(TORCH_VENV)/.installed
 conformance-other: $(OTHER_VENV)/.installed
 	$(OTHER_VENV)/bin/python -m pytest -q -n 2 --dist worksteal --turns -m "torch and not gpu" $(OTHER_TESTS)
 
-test-releases: $(RELEASE_VENVS:%=%/.installed)
+test-releases: $(RELEASE_VENVS:%=%/.installed) $(STORED_VENVS:%=%/.installed)
 	@for venv in $(RELEASE_VENVS); do echo "$$venv"; \
 	  DISPATCHVIZ_THOROUGH=1 $$venv/bin/python -m pytest -q -n auto --dist worksteal $(RELEASES_TESTS) || exit 1; done
+	@for venv in $(STORED_VENVS); do echo "$$venv"; \
+	  DISPATCHVIZ_THOROUGH=1 $$venv/bin/python -m pytest -q $(STORED_TESTS) || exit 1; done
 
 RELEASE ?= $(MODEL)
 check-release: .venv-releases-$(RELEASE)/.installed

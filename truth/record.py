@@ -57,6 +57,9 @@ RECORDERS = {
     "dispatch_tables": Recorder(
         "registrations of all operators, digests of their tables", "PyTorch 2.14, better a CUDA build", "1 min"
     ),
+    "past_releases": Recorder(
+        "the same of an older release", "a CUDA build of PyTorch from 2.6 to the one before the model's", "1 min"
+    ),
     "dispatch_registrations": Recorder("refused registrations, random sequences of them", TORCH, "30 s"),
     "registration_histories": Recorder("random histories of registrations", TORCH, "30 s"),
     "native_files": Recorder("source files of meta and impl functions", f"{TORCH} for Linux on x86-64", "2 min"),

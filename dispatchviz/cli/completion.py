@@ -39,6 +39,13 @@ def keys(context: Context, parameter: Parameter, begun: str) -> list[CompletionI
     return _items(key.name for name, key in NAMES.items() if name.startswith(begun.lower()))
 
 
+def releases(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
+    """Complete the releases of PyTorch whose registrations are known."""
+    from dispatchviz.core.table.past_registrations import known_releases
+
+    return _items(release for release in known_releases() if release.startswith(begun))
+
+
 def traces(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
     """Complete the names of traces, and of folders that may contain some."""
     return [*_items(_traces(begun)), CompletionItem(begun, "dir")]

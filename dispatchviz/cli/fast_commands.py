@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from dispatchviz.foundation.pytorch_release import MINOR, OLDEST
+
 TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +58,13 @@ BUILD = Option(
     "Use the kernels of this build of PyTorch. Default: cuda, or the value of DISPATCHVIZ_BUILD.",
     "cpu|cuda",
     ("cpu", "cuda"),
+)
+RELEASE = Option(
+    "release",
+    "--release",
+    f"Answer for this release of PyTorch, {OLDEST} to {MINOR}, by its own registrations. Default: {MINOR}.",
+    "RELEASE",
+    complete="releases",
 )
 OF_PROGRAMS = ("-c", "-m", "--engine", "--cuda", "--save", "--only", "--limit", "--call", "--line")
 """Options that only ``why SCRIPT`` has."""

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from dispatchviz.core.table.operator_entry import OperatorEntry
     from dispatchviz.core.table.registry import Registry
     from dispatchviz.explain.cells.operator_names import Found
+    from dispatchviz.explain.cells.releases.release import Release
     from dispatchviz.views.text.console import Console
 
 
-def registry_of(build: str | None) -> tuple[Registry, str]:
-    """Return PyTorch's registrations and the name of their build. Raise DispatchvizError if the build does not
-    exist.
+def registry_of(build: str | None, release: Release | None = None) -> tuple[Registry, str]:
+    """Return PyTorch's registrations, in an older release if there is one, and the name of their build. Raise
+    DispatchvizError if the build does not exist.
     """
     from dispatchviz.core.table.pytorch_registrations import BuildError, chosen_build
     from dispatchviz.explain.cells.pytorch_tables import pytorch
@@ -28,19 +29,40 @@ def registry_of(build: str | None) -> tuple[Registry, str]:
         chosen = chosen_build(build)
     except BuildError as error:
         raise DispatchvizError(str(error)) from None
-    return pytorch(chosen), chosen
+    return (pytorch(chosen) if release is None else release.registry(chosen)), chosen
 
 
-def operator_of(registry: Registry, text: str) -> tuple[OperatorEntry, Found]:
-    """Return the operator with this name. Raise DispatchvizError if the name is unknown or ambiguous."""
+def past_release(text: str | None) -> Release | None:
+    """Return the release that ``--release`` names; None for the model's own. Raise DispatchvizError if it is not
+    known.
+    """
+    if text is None:
+        return None
+    from dispatchviz.explain.cells.releases.release import release_named
+    from dispatchviz.foundation.pytorch_release import MINOR
+
+    found = release_named(text)
+    return None if found.minor == MINOR else found
+
+
+def operator_of(registry: Registry, text: str, release: Release | None = None) -> tuple[OperatorEntry, Found]:
+    """Return the operator with this name. Raise DispatchvizError if the name is unknown or ambiguous, with the releases
+    that have the operator if others do. ``release`` is the release of the registry, None for the model's own.
+    """
     from dispatchviz.cli.other_meanings import with_meaning
-    from dispatchviz.explain.cells.operator_names import find_operator
+    from dispatchviz.explain.cells.operator_names import REMOVED_TEXT, find_operator, means_one
     from dispatchviz.foundation.errors import DispatchvizError
 
+    names = registry.names()
     try:
-        found = find_operator(text, registry.names())
+        found = find_operator(text, names)
     except DispatchvizError as error:
-        raise DispatchvizError(with_meaning(str(error), text, but="an operator")) from None
+        message = str(error)
+        if not means_one(text, names) and REMOVED_TEXT not in message:
+            from dispatchviz.explain.cells.releases.release_names import in_other_releases
+
+            message = in_other_releases(text, release) or with_meaning(message, text, but="an operator")
+        raise DispatchvizError(message) from None
     return registry.find(found.name), found
 
 

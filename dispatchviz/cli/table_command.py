@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dispatchviz.cli import lookup as looking_up
-from dispatchviz.cli.fast_commands import BUILD, JSON, Argument, Option
+from dispatchviz.cli.fast_commands import BUILD, JSON, RELEASE, Argument, Option
 
 TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
 if TYPE_CHECKING:
@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
     from dispatchviz.core.table.operator_entry import OperatorEntry
     from dispatchviz.core.table.registry import Registry
-    from dispatchviz.explain.cells.computed_table import TableCard
+    from dispatchviz.explain.cells.computed_table import Grouping, TableCard
     from dispatchviz.explain.cells.operator_names import Found
     from dispatchviz.explain.cells.registration.registration_history import RegistrationHistory
+    from dispatchviz.explain.cells.releases.release import Release
     from dispatchviz.views.text.console import Console
 
 OPTIONS = (
@@ -26,6 +27,7 @@ OPTIONS = (
     ),
     Option("output", "-o", "Draw the table and what fills it to FILE (.svg, .png, .pdf or .dot).", "FILE"),
     Option("short", "--short", "With --history: show one line for each block."),
+    RELEASE,
     BUILD,
     JSON,
 )
@@ -37,6 +39,7 @@ def run(
     history: bool,
     output: str | None,
     short: bool,
+    release: str | None,
     build: str | None,
     as_json: bool,
     operator: str | None,
@@ -56,17 +59,31 @@ def run(
       dispatchviz table add --history
       dispatchviz table add AutogradCPU --history
       dispatchviz table add -o table.svg
+      dispatchviz table ldexp --release 2.9
     """
+    _check_release(release, history, output)
     if output is not None:
         return _draw(output, operator, keys, build, everything or history or short or as_json)
     if as_json:
-        looking_up.print_json((_history if history else _card)(operator, keys, build)[0])
+        looking_up.print_json(
+            (_history(operator, keys, build) if history else _card(operator, keys, build, release))[0]
+        )
         return 0
     from dispatchviz.views.text.console import terminal
 
     console = terminal()
-    console.print(lines(console, everything, history, short, build, operator, keys))
+    console.print(lines(console, everything, history, short, release, build, operator, keys))
     return 0
+
+
+def _check_release(release: str | None, history: bool, output: str | None) -> None:
+    """Raise DispatchvizError if something is wanted that is known for the model's release only."""
+    from dispatchviz.foundation.errors import DispatchvizError
+    from dispatchviz.foundation.pytorch_release import MINOR
+
+    if release is not None and (history or output is not None):
+        option = "--history shows" if history else "-o draws"
+        raise DispatchvizError(f"{option} the table of PyTorch {MINOR} only: leave out --release")
 
 
 def _draw(output: str, operator: str | None, keys: tuple[str, ...], build: str | None, others: bool) -> int:
@@ -81,7 +98,7 @@ def _draw(output: str, operator: str | None, keys: tuple[str, ...], build: str |
     from dispatchviz.outputs.picture.table_picture import table_picture
 
     check_picture(output, suffix_of(output))
-    card, order = _card(operator, (), build)[0], numbered(_history(operator, (), build)[0])
+    card, order = _card(operator, (), build, None)[0], numbered(_history(operator, (), build)[0])
     table_picture(card.operator, card.rows, order).render(output)
     return 0
 
@@ -91,11 +108,13 @@ def lines(
     everything: bool,
     history: bool,
     short: bool,
+    release: str | None,
     build: str | None,
     operator: str | None,
     keys: tuple[str, ...],
 ) -> Iterator[str]:
     """Yield the text that the command prints. Raise DispatchvizError for ``--short`` without ``--history``."""
+    _check_release(release, history, None)
     if history:
         yield from _history_text(console, everything, short, build, operator, keys)
         return
@@ -105,8 +124,8 @@ def lines(
         raise DispatchvizError("--short goes with --history: it shows one line for each block that fills the table")
     from dispatchviz.views.cards.table_text import table_lines
 
-    card, found = _card(operator, keys, build)
-    yield from table_lines(card, everything or bool(keys), console)
+    card, found = _card(operator, keys, build, release)
+    yield from table_lines(card, everything or bool(keys), console, _grouping(release))
     yield from looking_up.remark_lines(found, console)
 
 
@@ -125,11 +144,30 @@ def _history_text(
     yield from looking_up.remark_lines(found, console)
 
 
-def _card(operator: str | None, keys: tuple[str, ...], build: str | None) -> tuple[TableCard, Found]:
+def _grouping(release: str | None) -> Grouping:
+    from dispatchviz.explain.cells.computed_table import MODEL_KEYS
+
+    past = looking_up.past_release(release)
+    if past is None:
+        return MODEL_KEYS
+    from dispatchviz.explain.cells.releases.release_keys import ReleaseKeys
+
+    return ReleaseKeys(past)
+
+
+def _card(
+    operator: str | None, keys: tuple[str, ...], build: str | None, release: str | None
+) -> tuple[TableCard, Found]:
+    past = looking_up.past_release(release)
+    op, _, chosen, found = _operator(operator, keys, build, past)
+    if past is not None:
+        from dispatchviz.explain.cells.releases import release_keys
+        from dispatchviz.explain.cells.releases.release_cards import release_table
+
+        return release_table(past, op, chosen, release_keys.runtime_keys(past, keys)), found
     from dispatchviz.explain.cells.computed_table import table_card
     from dispatchviz.explain.keys.key_names import runtime_keys
 
-    op, _, chosen, found = _operator(operator, keys, build)
     return table_card(op, chosen, runtime_keys(keys)), found
 
 
@@ -142,13 +180,13 @@ def _history(operator: str | None, keys: tuple[str, ...], build: str | None) -> 
 
 
 def _operator(
-    operator: str | None, keys: tuple[str, ...], build: str | None
+    operator: str | None, keys: tuple[str, ...], build: str | None, release: Release | None = None
 ) -> tuple[OperatorEntry, Registry, str, Found]:
     from dispatchviz.foundation.errors import DispatchvizError
 
     if operator is None:
         raise DispatchvizError("name an operator, such as: dispatchviz table add (see dispatchviz table --help)")
     looking_up.check_order("table", operator, keys)
-    registry, chosen = looking_up.registry_of(build)
-    op, found = looking_up.operator_of(registry, operator)
+    registry, chosen = looking_up.registry_of(build, release)
+    op, found = looking_up.operator_of(registry, operator, release)
     return op, registry, chosen, found

@@ -6,3 +6,6 @@ RELEASE = "2.14.1"
 
 MINOR = RELEASE.rpartition(".")[0]
 """The release without its last number: ``2.14``."""
+
+OLDEST = "2.6"
+"""The oldest release whose registrations are known, and that a recording can run on."""

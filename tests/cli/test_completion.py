@@ -70,6 +70,11 @@ def test_keys_are_completed() -> None:
     assert not [line for line in completed("keys", "") if "StartOf" in line]
 
 
+def test_releases_are_completed() -> None:
+    assert completed("table", "add", "--release", "2.1") == [f"plain,2.1{minor}" for minor in range(5)]
+    assert completed("keys", "--release", "2.6") == ["plain,2.6"]
+
+
 def test_traces_and_folders_are_completed(tmp_path: Path) -> None:
     for name in ("a.jsonl", "b.jsonl.gz", "c.py", "sub/d.jsonl"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

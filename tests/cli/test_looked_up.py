@@ -32,6 +32,9 @@ def test_a_mistake_gets_the_line_of_the_command(command: str, typed: str) -> Non
     ("why", "linear PrivateUse1 CPU"),
     ("keys", ""),
     ("keys", "AutogradCUDA 0x1000010002"),
+    ("table", "ldexp --release 2.9"),
+    ("why", "ldexp AutogradCPU --since"),
+    ("keys", "Named --release 2.9"),
     ("codegen", "AddBackward0"),
 ])  # fmt: skip
 def test_the_text_is_that_of_the_command(command: str, typed: str) -> None:

@@ -181,10 +181,20 @@ def test_unknown_build_in_the_environment_is_refused(monkeypatch: pytest.MonkeyP
 
 def test_the_quick_reader_and_click_read_alike() -> None:
     lines = {
-        "table": [["add"], ["add", "CPU", "--all", "--history"], ["--json", "add", "--build", "cpu", "CUDA", "Meta"]],
-        "why": [["add", "CPU"], ["--error", "-", "--json"], ["add", "CPU", "CUDA", "--build", "cuda"]],
+        "table": [
+            ["add"],
+            ["add", "CPU", "--all", "--history"],
+            ["--json", "add", "--build", "cpu", "CUDA", "Meta"],
+            ["a", "--release", "2.9"],
+        ],
+        "why": [
+            ["add", "CPU"],
+            ["--error", "-", "--json"],
+            ["add", "CPU", "CUDA", "--build", "cuda"],
+            ["a", "b", "--since"],
+        ],
         "codegen": [["add"], ["--json", "add.Tensor"], ["mm", "--plain", "--real", "--build", "cpu"]],
-        "keys": [[], ["CPU", "3"], ["--layout", "1.12", "7", "--operators"]],
+        "keys": [[], ["CPU", "3"], ["--release", "1.12", "7", "--operators"]],
     }
     for name in FAST_COMMANDS:
         module, command = command_module(name), click_command(name)
@@ -201,6 +211,9 @@ def test_the_quick_reader_and_click_read_alike() -> None:
     ["why", "linear", "PrivateUse1"],
     ["keys", "32769"],
     ["codegen", "mm"],
+    ["table", "ldexp", "--release", "2.9"],
+    ["why", "ldexp", "CPU", "--since"],
+    ["keys", "Named", "--release", "2.9"],
 ])  # fmt: skip
 def test_no_heavy_library_is_loaded(words: list[str]) -> None:
     code = f"import sys; from dispatchviz.cli import main; main({words!r}); print(*sys.modules, file=sys.stderr)"

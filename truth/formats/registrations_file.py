@@ -4,10 +4,10 @@ The parts of a line are separated by tabs:
 
     schema, location of the definition, alias analysis (empty: FROM_SCHEMA), s if structured, registrations, CUDA's
 
-They follow a header, whose lines name the release, the keys, the texts of locations, the owners of namespaces and the
-fallbacks. A registration is KEY.TEXT.LINE.FLAGS, with key and text as numbers and line 0 for none, in the order of
-PyTorch's dump. A location is TEXT.LINE. Flags: 1 boxed, 2 unboxed, 4 fallthrough, 8 with a C++ signature. This module
-has no dependencies.
+A header precedes them. It names the release, all keys by number, the members of aliases, the owners of namespaces,
+the fallbacks, and the keys and texts of locations that registrations have. A registration is KEY.TEXT.LINE.FLAGS, with
+key and text as numbers and line 0 for none, in the order of PyTorch's dump. A location is TEXT.LINE. Flags: 1 boxed, 2
+unboxed, 4 fallthrough, 8 with a C++ signature. This module has no dependencies.
 """
 
 from __future__ import annotations
@@ -49,6 +49,10 @@ class Contents(NamedTuple):
     """The contents of a file."""
 
     torch: str
+    numbers: list[str]
+    """The names of all keys, by number."""
+    members: dict[str, list[str]]
+    """The runtime keys of each alias."""
     owners: dict[str, str]
     fallbacks: list[Row]
     operators: list[Operator]
@@ -72,6 +76,8 @@ def text(contents: Contents) -> str:
     ]
     head = [
         ("torch", contents.torch),
+        ("numbers", *contents.numbers),
+        ("members", *(" ".join((alias, *found)) for alias, found in contents.members.items())),
         ("fallbacks", rows(contents.fallbacks)),
         ("owners", *(f"{namespace} {where}" for namespace, where in contents.owners.items())),
         ("keys", *keys),
@@ -82,19 +88,27 @@ def text(contents: Contents) -> str:
 
 def read() -> Contents:
     """The contents of the stored file."""
-    head, _, body = PATH.read_text(encoding="utf-8").partition("\n\n")
+    return parsed(PATH.read_text(encoding="utf-8"))
+
+
+def parsed(text: str) -> Contents:
+    """The contents of a text."""
+    head, _, body = text.partition("\n\n")
     parts = {what: rest for what, *rest in (line.split("\t") for line in head.splitlines())}
 
-    def location(text: str, line: str) -> str:
-        return parts["places"][int(text)] + f":{line}" * (line != "0")
+    def location(place: str, line: str) -> str:
+        return parts["places"][int(place)] + f":{line}" * (line != "0")
 
-    def rows(text: str) -> list[Row]:
-        split = (word.split(".") for word in text.split())
+    def rows(found: str) -> list[Row]:
+        split = (word.split(".") for word in found.split())
         return [Row(parts["keys"][int(key)], location(at, line), int(flags)) for key, at, line, flags in split]
 
     owners = dict(owned.split(" ", 1) for owned in parts["owners"])
+    members = {alias: found for alias, *found in map(str.split, parts.get("members", []))}
     operators = [_operator(line, location, rows) for line in body.splitlines()]
-    return Contents(parts["torch"][0], owners, rows(parts["fallbacks"][0]), operators)
+    return Contents(
+        parts["torch"][0], parts.get("numbers", []), members, owners, rows(parts["fallbacks"][0]), operators
+    )
 
 
 def _operator(line: str, location: Callable[[str, str], str], rows: Callable[[str], list[Row]]) -> Operator:

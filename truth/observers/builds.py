@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-_CUDA_FILE = re.compile(r"\.cu:|/cudnn/|/Register\w*CUDA_\d+\.cpp|_gpu\.cpp:")
+_CUDA_FILE = re.compile(r"\.cu:|/cudnn/|/Register\w*CUDA(?:_\d+)?\.cpp|_gpu\.cpp:")
 
 
 def only_in_cuda_builds(debug: str) -> bool:

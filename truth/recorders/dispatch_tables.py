@@ -20,16 +20,22 @@ from typing import Any
 
 from truth import records
 from truth.formats.json_text import json_text
+from truth.formats.past_registrations_file import minor, release_of
 from truth.formats.registrations_file import PATH, Contents, Operator, Row, read, text
 from truth.observers.builds import only_in_cuda_builds
 from truth.observers.torch_of_cpu_builds import torch
 from truth.observers.torchgen import Generator
+from truth.recorders.past_releases import with_release
 
 C: Any = torch._C
 BOXED, UNBOXED, FALLTHROUGH, TYPED = 1, 2, 4, 8
 FLAGS = {"boxed": BOXED, "unboxed": UNBOXED, "fallthrough": FALLTHROUGH}
 RELEASE = torch.__version__.partition("+")[0]
 BUILD = "cpu" if torch.version.cuda is None else "cuda"
+NO_KEY = "UnknownUnknown"
+"""PyTorch's name of a number that no key has."""
+MOST_KEYS = 200
+"""More than the keys of any release."""
 IN_FULL = 13
 """The step by which tables are stored in full, in addition to ``FULL_TABLES``."""
 FULL_TABLES = (
@@ -100,6 +106,23 @@ def owners(namespaces: Iterable[str]) -> Iterator[tuple[str, str]]:
                 yield namespace, owned["place"]
 
 
+def numbers() -> list[str]:
+    """The names of all keys by number, up to the last alias."""
+    named = [C._dispatch_key_name(C.DispatchKey(number)) for number in range(MOST_KEYS)]
+    return named[: 1 + max(place for place, name in enumerate(named) if name != NO_KEY)]
+
+
+def members() -> dict[str, list[str]]:
+    """The runtime keys of each alias, low to high."""
+    keys = {name: C.DispatchKey(number) for number, name in enumerate(numbers())}
+    full = C._dispatch_keyset_to_string(C._dispatch_keyset_full())
+    runtime = full.removeprefix("DispatchKeySet(").removesuffix(")").split(", ")
+    aliases = [name for name, key in keys.items() if name != NO_KEY and C._dispatch_is_alias_key(key)]
+    return {
+        alias: [key for key in runtime if C._dispatch_is_included_in_alias(keys[key], keys[alias])] for alias in aliases
+    }
+
+
 def dumps(name: str) -> list[str]:
     """Both dumps of an operator."""
     return [normalized(C._dispatch_dump(name)), normalized(C._dispatch_dump_table(name))]
@@ -113,7 +136,12 @@ def contents() -> Contents:
     operators, structured, known = names(), Generator().structured(), known_cuda() if BUILD == "cpu" else {}
     owned = dict(owners(dict.fromkeys(name.partition("::")[0] for name in operators)))
     return Contents(
-        RELEASE, owned, list(fallbacks()), [operator(n, n in structured, known.get(n, [])) for n in operators]
+        RELEASE,
+        numbers(),
+        members(),
+        owned,
+        list(fallbacks()),
+        [operator(n, n in structured, known.get(n, [])) for n in operators],
     )
 
 
@@ -160,6 +188,9 @@ def test_data() -> dict[str, Any]:
 
 
 def files(part: str) -> Iterator[tuple[Path, str]]:
-    """Both files and their texts."""
+    """Both files and their texts; before them those of ``past_releases``, if another release is recorded so far."""
+    before = PATH.read_text("utf-8") if PATH.exists() else ""
+    if before and minor(release_of(before)) != minor(RELEASE):
+        yield from with_release(before, records.read("dispatch_tables"))
     yield PATH, text(contents())
     yield records.HERE / "dispatch_tables.json.gz", json_text(test_data())

@@ -41,6 +41,7 @@ NOT_IMPLEMENTED = {
 """Boxed kernels that the autograd generator registers for operators without a derivative."""
 
 FALLBACKS = {
+    "Named": "named_not_supported_kernel",  # a key of releases before 2.13
     "Meta": "metaFallback",
     "Python": "pythonFallback",
     "FuncTorchDynamicLayerBackMode": "dynamicLayerBackFallback",

@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from functools import cache, cached_property
-from typing import NamedTuple
+from functools import cache
 
 from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.kernel.kernel_names import FALLTHROUGH, fallback_name, kernel_name
@@ -26,6 +25,7 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.schema.function_schema import FunctionSchema
 from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.table.operator_entry import FROM_SCHEMA
+from dispatchviz.core.table.registrations_text import RegistrationsText, Row
 from dispatchviz.core.table.registry import Registry
 from dispatchviz.foundation.errors import DispatchvizError
 
@@ -53,133 +53,82 @@ def chosen_build(name: str | None = None) -> str:
     return build
 
 
-class Row(NamedTuple):
-    """One registration."""
-
-    key: str
-    debug: str
-    flags: int
-
-
-class _Operator(NamedTuple):
-    """One line of the file."""
-
-    schema: str
-    location: str
-    alias_analysis: str
-    marks: str
-    rows: str
-    cuda: str
-
-
-class _Snapshot:
-    """The file. Its head is read at once, operators on first use."""
-
-    def __init__(self, text: str) -> None:
-        head, _, body = text.partition("\n\n")
-        parts = {what: rest for what, *rest in (line.split("\t") for line in head.splitlines())}
-        (self.torch,), (self.fallbacks,) = parts["torch"], parts["fallbacks"]
-        self._keys, self._locations = parts["keys"], parts["places"]
-        self.owners = dict(owned.split(" ", 1) for owned in parts["owners"])
-        self.lines = {line[: line.index("(")]: line for line in body.splitlines()}
-        """The lines of operators by full name."""
-
-    @cached_property
-    def files(self) -> frozenset[str]:
-        """The files in which kernels are registered, without line numbers."""
-        return frozenset(place.removeprefix("registered at ").partition(":")[0] for place in self._locations)
-
-    def number(self, key: DispatchKey) -> int:
-        """Return the index of a key in registrations; -1 if nothing is registered for it."""
-        return self._keys.index(key.name) if key.name in self._keys else -1
-
-    def operator(self, name: str) -> _Operator | None:
-        """Return the operator with a name; None if there is none."""
-        line = self.lines.get(name)
-        return None if line is None else _Operator(*line.split("\t"))
-
-    def rows(self, text: str) -> Iterator[Row]:
-        """Yield the registrations of a text ``KEY.TEXT.LINE.FLAGS``, separated by spaces."""
-        for key, location, line, flags in (field.split(".") for field in text.split()):
-            yield Row(self._keys[int(key)], self.location(location, line), int(flags))
-
-    def location(self, text: str, line: str) -> str:
-        """Return the text ``registered at FILE:LINE``. Kernels read from torchgen have no line."""
-        return self._locations[int(text)] + f":{line}" * (line != "0")
+NATIVE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "native")
+"""The folder of the data."""
 
 
 @cache
-def _snapshot() -> _Snapshot:
-    with open(
-        os.path.join(os.path.dirname(os.path.dirname(__file__)), "native", "registrations.txt"), encoding="utf-8"
-    ) as file:
-        return _Snapshot(file.read())
+def newest() -> RegistrationsText:
+    """The registrations of the model's release."""
+    with open(os.path.join(NATIVE, "registrations.txt"), encoding="utf-8") as file:
+        return RegistrationsText(file.read())
 
 
 def pytorch_version() -> str:
     """The PyTorch release of the registrations."""
-    return _snapshot().torch
+    return newest().torch
 
 
 def pytorch_operators() -> Collection[str]:
     """The full names of all operators. Overloads of one name are in the order in which PyTorch tries them."""
-    return _snapshot().lines.keys()
+    return newest().lines.keys()
 
 
 def registering_files() -> Collection[str]:
     """The files in which PyTorch registers kernels and fallbacks, without line numbers."""
-    return _snapshot().files
+    return newest().files
 
 
 def pytorch_schema(name: str) -> str:
     """The schema as PyTorch prints it. Raise KeyError if there is no such operator."""
-    return _line(name).schema
+    return newest().operator(name).schema
 
 
 def is_structured(name: str) -> bool:
     """Return whether the operator's kernels are generated from a meta and an impl function; False if it is unknown."""
-    operator = _snapshot().operator(name)
-    return operator is not None and "s" in operator.marks
+    return name in newest().lines and "s" in newest().operator(name).marks
 
 
 def pytorch_registrations(name: str, build: str | None = None) -> Iterator[tuple[DispatchKey, Kernel]]:
     """Yield PyTorch's kernels of an operator, newest first for each key; none if it is unknown. Raise BuildError if
     there is no such build.
     """
-    data, cuda = _snapshot(), chosen_build(build) == "cuda"
-    operator = data.operator(name)
-    if operator is None:
-        return
-    rows = [*data.rows(operator.rows), *(data.rows(operator.cuda) if cuda else ())]
+    data, cuda = newest(), chosen_build(build) == "cuda"
+    if name in data.lines:
+        yield from ((DispatchKey[row.key], kernel) for row, kernel in named_kernels(data, name, cuda))
+
+
+def named_kernels(text: RegistrationsText, name: str, cuda: bool) -> Iterator[tuple[Row, Kernel]]:
+    """Yield the registrations of an operator in a text, newest first for each key, with their kernels. Raise KeyError
+    if there is no such operator.
+    """
+    operator = text.operator(name)
+    rows = [*text.rows(operator.rows), *(text.rows(operator.cuda) if cuda else ())]
     structured = "s" in operator.marks
     composite = any(row.key == "CompositeImplicitAutograd" for row in rows)
-    for key, debug, flags in rows:
+    for row in rows:
+        key, debug, flags = row
         through, boxed = flags & FALLS_THROUGH, not flags & TYPED
         called = FALLTHROUGH if through else kernel_name(operator.schema, key, debug, structured, boxed, composite)
-        yield DispatchKey[key], _kernel(called, debug, flags)
+        yield row, _kernel(called, debug, flags)
 
 
 def operators_with(key: DispatchKey, build: str | None = None) -> frozenset[str]:
     """The full names of operators with a registration for a key or alias itself. Raise BuildError if there is no such
     build.
     """
-    data, cuda = _snapshot(), chosen_build(build) == "cuda"
-    after_tab, after_space = f"\t{data.number(key)}.", f" {data.number(key)}."
-    lines = ((name, line) for name, line in data.lines.items() if after_space in line or after_tab in line)
-    return frozenset(name for name, line in lines if after_space in _rows(line, cuda))  # most lines are left out before
-
-
-def _rows(line: str, cuda: bool) -> str:
-    """The registrations in a line of the file, each preceded by a space."""
-    *_, rows, more = line.split("\t")
-    return f" {rows} {more}" if cuda else f" {rows}"
+    return newest().operators_with(key.name, chosen_build(build) == "cuda")
 
 
 def pytorch_fallbacks() -> Iterator[tuple[DispatchKey, Kernel]]:
     """Yield PyTorch's 38 backend fallbacks."""
-    data = _snapshot()
-    for key, debug, flags in data.rows(data.fallbacks):
-        yield DispatchKey[key], _kernel(fallback_name(key, bool(flags & FALLS_THROUGH)), debug, flags)
+    return ((DispatchKey[row.key], kernel) for row, kernel in named_fallbacks(newest()))
+
+
+def named_fallbacks(text: RegistrationsText) -> Iterator[tuple[Row, Kernel]]:
+    """Yield the backend fallbacks in a text with their kernels."""
+    for row in text.rows(text.fallbacks):
+        yield row, _kernel(fallback_name(row.key, bool(row.flags & FALLS_THROUGH)), row.debug, row.flags)
 
 
 def _kernel(name: str, debug: str, flags: int) -> Kernel:
@@ -195,41 +144,42 @@ def _kernel(name: str, debug: str, flags: int) -> Kernel:
 
 
 class PyTorch:
-    """The operators of a build, as a registry's stock. Raise BuildError if there is no such build."""
+    """The operators of a build, as a registry's stock. Raise BuildError if there is no such build.
 
-    def __init__(self, build: str | None = None) -> None:
+    ``text`` has the registrations of another release. Kernels under keys that the model does not have are left out.
+    """
+
+    def __init__(self, build: str | None = None, text: RegistrationsText | None = None) -> None:
         self.build = chosen_build(build)
+        self._text = text or newest()
 
     def names(self) -> Collection[str]:
         """Return the full names of all operators."""
-        return pytorch_operators()
+        return self._text.lines.keys()
 
     def owners(self) -> Mapping[str, str]:
         """Return the namespaces, with the place where the DEF library of each was made."""
-        return _snapshot().owners
+        return self._text.owners
 
     def schema(self, name: str) -> FunctionSchema:
         """Return the schema. Like the methods below, raise KeyError if there is no such operator."""
-        return parse_schema(pytorch_schema(name))
+        return parse_schema(self._text.operator(name).schema)
 
     def debug(self, name: str) -> str:
         """Return the place of the definition."""
-        return _snapshot().location(*_line(name).location.split("."))
+        return self._text.defined(name)
 
     def alias_analysis(self, name: str) -> str:
         """Return the kind of alias analysis, as dumps print it."""
-        return _line(name).alias_analysis or FROM_SCHEMA
+        return self._text.operator(name).alias_analysis or FROM_SCHEMA
 
     def registrations(self, name: str) -> dict[DispatchKey, list[Kernel]]:
         """Return PyTorch's kernels per key or alias, newest first."""
         found: dict[DispatchKey, list[Kernel]] = {}
-        for key, kernel in pytorch_registrations(name, self.build):
-            found.setdefault(key, []).append(kernel)
+        for row, kernel in named_kernels(self._text, name, self.build == "cuda"):
+            if row.key in DispatchKey.__members__:
+                found.setdefault(DispatchKey[row.key], []).append(kernel)
         return found
-
-
-def _line(name: str) -> _Operator:
-    return _Operator(*_snapshot().lines[name].split("\t"))
 
 
 def pytorch_registry(build: str | None = None) -> Registry:

@@ -78,8 +78,9 @@ def _holds(cell: Cell) -> tuple[CellHolds, ...]:
     return (CellHolds(cell.operator.name, str(cell.key), name, cell.reason),)
 
 
-def _nothing_itself(key: DispatchKey) -> str:
-    if key == K.Undefined:
+def nothing_itself(key: str) -> str:
+    """The sentence on a key without a kernel of its own."""
+    if key == K.Undefined.name:
         return (
             "Calls without any key use the dispatch table entry of Undefined, and no kernel can be registered for it."
         )
@@ -101,8 +102,8 @@ def _covered(op: OperatorEntry, cell: Cell, source: DispatchKey) -> Statement:
     cells = "all their entries" if filled == many else f"{filled} of their entries{others}"
     return Statement(
         "cell: filled by an alias",
-        f"{_nothing_itself(key)} {covers} The alias is resolved when kernels are registered, not when the operator is "
-        f"called: its kernel fills {cells}{here}. A call only reads the entry.",
+        f"{nothing_itself(key.name)} {covers} The alias is resolved when kernels are registered, not when the operator "
+        f"is called: its kernel fills {cells}{here}. A call only reads the entry.",
         (*_holds(cell), AliasKeys(str(source), tuple(map(str, sorted(ALIAS_MEMBERS[source]))))),
     )
 

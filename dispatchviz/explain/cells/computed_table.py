@@ -5,14 +5,15 @@ Not here: the tables in a trace of another release (``recorded_table.py``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol
 
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 from dispatchviz.core.table.precedence import AMBIGUOUS, FALLBACK
 from dispatchviz.core.table.pytorch_registrations import implemented, implemented_fallbacks
 from dispatchviz.explain.keys.key_text import grouped_keys_text
+from dispatchviz.foundation.pytorch_release import RELEASE
 
 HERE, PYTORCH, SKIPPED, RAISES, MISSING = "here", "pytorch", "skipped", "raises", "missing"
 """The state of an entry: dispatchviz has the kernel; only PyTorch has it; calls skip it (fallthrough); it only raises
@@ -43,13 +44,17 @@ class TableCard(NamedTuple):
     schema: str
     defined: str
     """The place of the definition."""
+    release: str
+    """``2.14.1``"""
     build: str
     mask: int
     """The operator's single fallthrough mask."""
     rows: tuple[Row, ...]
-    """All 137 entries, or the requested ones."""
+    """All 137 entries (another release has fewer or more), or the requested ones."""
     valid: int
     """The number of all entries that hold a kernel."""
+    entries: int
+    """The number of all entries."""
 
 
 class Fold(NamedTuple):
@@ -70,10 +75,12 @@ def table_card(op: OperatorEntry, build: str, keys: Iterable[DispatchKey] = ()) 
         operator=op.name,
         schema=str(op.schema),
         defined=op.debug,
+        release=RELEASE,
         build=build,
         mask=op.mask,
         rows=tuple(_row(cell, own, fallbacks) for cell in chosen),
         valid=sum(cell.kernel is not None for cell in op.table),
+        entries=len(op.table),
     )
 
 
@@ -95,13 +102,38 @@ def _state(cell: Cell, own: frozenset[DispatchKey], fallbacks: frozenset[Dispatc
     return HERE if runs else PYTORCH
 
 
-def folded(rows: Iterable[Row]) -> Iterator[Fold]:
+class Grouping(Protocol):
+    """The keys of a release, which entries are folded by."""
+
+    def functionality(self, key: str) -> str | None:
+        """Return the functionality of a runtime key; None for a key that this release does not have."""
+
+    def text(self, keys: Sequence[str]) -> str:
+        """Return the names of keys, grouped by functionality."""
+
+
+class ModelKeys:
+    """The keys of the model."""
+
+    def functionality(self, key: str) -> str | None:
+        """Return the functionality of a runtime key; None for a key of another release."""
+        return DispatchKey[key].functionality.name if key in DispatchKey.__members__ else None
+
+    def text(self, keys: Sequence[str]) -> str:
+        """Return the names of keys, grouped by functionality."""
+        return grouped_keys_text([DispatchKey[key] for key in keys])
+
+
+MODEL_KEYS = ModelKeys()
+
+
+def folded(rows: Iterable[Row], grouping: Grouping = MODEL_KEYS) -> Iterator[Fold]:
     """Group rows by functionality, kernel and reason, in the order of their first entries, without empty ones."""
-    groups: dict[tuple[DispatchKey, str, str], list[Row]] = {}
+    groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
-        if row.state != MISSING and row.key in DispatchKey.__members__:
-            groups.setdefault((DispatchKey[row.key].functionality, row.kernel, row.reason), []).append(row)
+        functionality = grouping.functionality(row.key)
+        if row.state != MISSING and functionality is not None:
+            groups.setdefault((functionality, row.kernel, row.reason), []).append(row)
     for group in groups.values():
-        keys = [DispatchKey[row.key] for row in group]
         cells = str(group[0].cell) if len(group) == 1 else f"{group[0].cell}-{group[-1].cell}"
-        yield Fold(cells, grouped_keys_text(keys), group[0])
+        yield Fold(cells, grouping.text([row.key for row in group]), group[0])

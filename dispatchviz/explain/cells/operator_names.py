@@ -22,6 +22,9 @@ REMOVED = {"cholesky": ("2.14", "aten::linalg_cholesky"), "qr": ("2.14", "aten::
 """Operators that PyTorch no longer has, without overload -> the release that removed them, and the replacement."""
 
 
+REMOVED_TEXT = "was removed in"
+
+
 class Found(NamedTuple):
     """An operator that a name means."""
 
@@ -51,7 +54,7 @@ def unknown_operator(text: str, meant: str) -> str:
         base = base.removeprefix(prefix)
     if removed := REMOVED.get(base.partition(".")[0]):
         release, replacement = removed
-        return f"the operator {text!r} was removed in {release}; use {replacement}"
+        return f"the operator {text!r} {REMOVED_TEXT} {release}; use {replacement}"
     return f"there is no operator {text!r}{meant}"
 
 

@@ -44,8 +44,8 @@ def entry_difference(header: Header, operator: str, key: str, registered: str) -
         return
     here, there = found
     text = (
-        f"In PyTorch {recorded_release(header)}, the {key} entry of {operator} {_content(here)}; "
-        f"in PyTorch {MINOR} it {_content(there)}."
+        f"In PyTorch {recorded_release(header)}, the {key} entry of {operator} {content(here)}; "
+        f"in PyTorch {MINOR} it {content(there)}."
     )
     yield Statement("entry in another release", text, (CellHolds(operator, key, there.kernel, there.reason),))
 
@@ -86,10 +86,17 @@ def _same_rule(here: Row, there: Row) -> bool:
 
 
 def _differ(here: Row, there: Row) -> bool:
-    if not _is_pytorchs(here) or not (here.kernel or there.kernel):
+    return _is_pytorchs(here) and differ(here, there)
+
+
+def differ(here: Row, there: Row) -> bool:
+    """Return whether two releases fill an entry differently. A kernel in another file counts as different, unless one
+    of the two does not report its file.
+    """
+    if not (here.kernel or there.kernel):
         return False
     same = _same_rule(here, there) and (here.kernel == FALLTHROUGH) == (there.kernel == FALLTHROUGH)
-    files = _file(here), _file(there)
+    files = file_of(here), file_of(there)
     return not (same and (files[0] == files[1] or UNKNOWN_FILE in files))
 
 
@@ -98,24 +105,27 @@ def _is_pytorchs(row: Row) -> bool:
     if not row.kernel:
         return True
     place = place_in(row.registered)
-    is_known = _file(row) in registering_files() if is_in_python_file(place) else is_pytorchs_place(place)
+    is_known = file_of(row) in registering_files() if is_in_python_file(place) else is_pytorchs_place(place)
     return is_known and not place.startswith(OPTIONAL)
 
 
-def _file(row: Row) -> str:
+def file_of(row: Row) -> str:
+    """Return the file in which the kernel of an entry is registered. The parts of a generated file count as one."""
     return Registration(row.key, "boxed", place_in(row.registered)).file
 
 
-def _content(row: Row) -> str:
-    """Return the content of an entry: ``holds the kernel for Meta from build/aten/src/ATen/RegisterMeta.cpp``."""
+def content(row: Row) -> str:
+    """Return the content of an entry, as the end of a sentence: ``holds the kernel for Meta from
+    build/aten/src/ATen/RegisterMeta.cpp``.
+    """
     if not row.kernel:
         return "is empty"
     if row.reason == AMBIGUOUS:
         return "raises an error, because two kernels could fill it"
     is_skipped = row.kernel == FALLTHROUGH
     if row.reason == FALLBACK:
-        return f"holds the key's fallback, {'a fallthrough' if is_skipped else 'a kernel'}, from {_file(row)}"
-    return f"holds {'a fallthrough' if is_skipped else 'the kernel'} for {row.source} from {_file(row)}"
+        return f"holds the key's fallback, {'a fallthrough' if is_skipped else 'a kernel'}, from {file_of(row)}"
+    return f"holds {'a fallthrough' if is_skipped else 'the kernel'} for {row.source} from {file_of(row)}"
 
 
 # -- operators and schemas --------------------------------------------------------------------------------------------

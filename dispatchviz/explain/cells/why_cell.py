@@ -66,7 +66,7 @@ def cell_answer(op: OperatorEntry, key: DispatchKey, registry: Registry) -> Cell
         source=str(cell.source) if cell.source is not None else "",
         registered=cell.kernel.debug if cell.kernel else "",
         why=because(op, cell).text,
-        claims=tuple(_claim(op, cell, candidate) for candidate in op.candidates(key)),
+        claims=claims_of(op, cell),
         called=tuple(statement.text for statement in when_called(op, cell)),
         changes=tuple(changes(op, cell, registry)),
         table=counted_cells(op).text,
@@ -81,6 +81,11 @@ def cell_statements(op: OperatorEntry, key: DispatchKey, registry: Registry) -> 
     for _, said in tried_changes(op, cell, registry):
         yield from said
     yield counted_cells(op)
+
+
+def claims_of(op: OperatorEntry, cell: Cell) -> tuple[Claim, ...]:
+    """The candidates for an entry, in order of precedence."""
+    return tuple(_claim(op, cell, candidate) for candidate in op.candidates(cell.key))
 
 
 def _claim(op: OperatorEntry, cell: Cell, candidate: Candidate) -> Claim:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.keys.key_set import AUTOGRAD_KEY, BACKENDS_OF_AUTOGRAD, members
 from dispatchviz.core.keys.keys import ALIAS_MEMBERS, ALIASES, CELL, RUNTIME_KEYS, DispatchKey, parse_dispatch_key
 from dispatchviz.core.table.pytorch_registrations import operators_with
@@ -202,24 +203,37 @@ def _alias(key: DispatchKey) -> Iterator[Statement]:
 
 def _fallback(key: DispatchKey, registry: Registry) -> Statement:
     fallback = registry.fallbacks.get(key)
+    text = fallback_text(fallback)
     if fallback is None:
-        text = "It has no fallback, so the entry is empty if an operator has no kernel."
         return Statement("key: no fallback", text, (FallbackIs(str(key), "none"),))
     if fallback.fallthrough:
-        text = "Its fallback is a fallthrough, so calls skip the key unless an operator registers a kernel for it."
         return Statement("key: fallthrough", text, (FallbackIs(str(key), "fallthrough"),))
-    text = f"Its fallback, {fallback.name}, serves every operator that registers nothing better."
     return Statement("key: fallback", text, (FallbackIs(str(key), "kernel"),))
+
+
+def fallback_text(fallback: Kernel | None) -> str:
+    """The sentence on the fallback of a key, or that it has none."""
+    if fallback is None:
+        return "It has no fallback, so the entry is empty if an operator has no kernel."
+    if fallback.fallthrough:
+        return "Its fallback is a fallthrough, so calls skip the key unless an operator registers a kernel for it."
+    return f"Its fallback, {fallback.name}, serves every operator that registers nothing better."
 
 
 def _counted(key: DispatchKey, registered: tuple[str, ...]) -> Statement:
     claims = (OperatorsRegistered(str(key), len(registered)),)
     if not registered:
-        return Statement("key: nothing registered", f"No operator registers a kernel for {key} itself.", claims)
+        return Statement("key: nothing registered", counted_text(str(key), registered), claims)
+    return Statement("key: operators registered", counted_text(str(key), registered), claims)
+
+
+def counted_text(key: str, registered: tuple[str, ...]) -> str:
+    """The sentence on the operators that register a kernel for a key."""
+    if not registered:
+        return f"No operator registers a kernel for {key} itself."
     verb = "registers" if len(registered) == 1 else "register"
     some = ", ".join(registered[:3]) + (", ..." if len(registered) > 3 else "")
-    text = f"{capital(counted(len(registered), 'operator'))} {verb} a kernel for {key} itself: {some}"
-    return Statement("key: operators registered", text, claims)
+    return f"{capital(counted(len(registered), 'operator'))} {verb} a kernel for {key} itself: {some}"
 
 
 def _unparsable(key: DispatchKey) -> Iterator[Statement]:

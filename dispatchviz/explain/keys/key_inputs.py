@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from dispatchviz.explain.keys.key_cards import KeyCard
 
 
-def read(text: str, registered: Callable[[], tuple[Registry, str]], layout: str | None = None) -> KeyCard | RawSetCard:
+def read(text: str, registered: Callable[[], tuple[Registry, str]]) -> KeyCard | RawSetCard:
     """Return the card of the key or set that a text names. Raise DispatchvizError if it names nothing.
 
     ``registered`` returns the registry and the name of the build. Sets need neither.
     """
-    number = _number(text)
+    number = number_in(text)
     if number is not None:
-        return raw_set_card(number, layout)
-    names = _names(text)
+        return raw_set_card(number)
+    names = names_in(text)
     if len(names) == 1 and not text.startswith("DispatchKeySet"):
         from dispatchviz.explain.keys.key_cards import key_card
 
         return key_card(find_key(names[0]), *registered())
-    return raw_set_card(_joined(names), layout)
+    return raw_set_card(_joined(names))
 
 
-def _number(text: str) -> int | None:
+def number_in(text: str) -> int | None:
     """Parse a decimal number, ``0x1000010001`` or ``0b...``, also with C++ suffixes. Raise DispatchvizError if it is
     negative.
     """
@@ -46,7 +46,7 @@ def _number(text: str) -> int | None:
     return number
 
 
-def _names(text: str) -> list[str]:
+def names_in(text: str) -> list[str]:
     """``CPU+AutogradCPU``, ``CPU|AutogradCPU``, ``DispatchKeySet(CPU, AutogradCPU)``."""
     inner = re.fullmatch(r"\s*DispatchKeySet\((.*)\)\s*", text)
     return [name for name in re.split(r"[+|,\s]+", inner[1] if inner else text) if name]

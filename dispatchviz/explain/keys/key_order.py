@@ -29,6 +29,22 @@ class KeyRow(NamedTuple):
     meaning: str
 
 
+class KeyOrder(NamedTuple):
+    """All keys of a release."""
+
+    functionalities: list[KeyRow]
+    """Highest priority first."""
+    backends: list[tuple[int, str]]
+    """The bit and name of every backend, lowest priority first."""
+    aliases: list[tuple[str, int, str]]
+    """The name, number of keys and meaning of every alias."""
+
+
+def key_order() -> KeyOrder:
+    """All keys of the model."""
+    return KeyOrder(key_rows(), backend_rows(), alias_rows())
+
+
 def key_rows() -> list[KeyRow]:
     """Every functionality, highest priority first."""
     return [_row(key) for key in reversed(FUNCTIONALITIES)]

@@ -7,7 +7,7 @@ backend is shown as its runtime key (``AutogradCUDA``) if the set names one back
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from dispatchviz.core.keys.key_set import autocast_dispatch_keyset, autograd_dispatch_keyset, members, raw
 from dispatchviz.core.keys.keys import CUSTOMIZABLE, NUM_BACKENDS, BackendComponent, DispatchKey, runtime_key
@@ -143,9 +143,7 @@ def _backend_names() -> frozenset[str]:
     return frozenset(per_backend | {"FPGA", "Vulkan", "Metal", "MkldnnCPU"})
 
 
-K = DispatchKey
-
-TITLES = {K.Dense: "dense backend", K.AutogradFunctionality: "Autograd"}
+TITLES = {"Dense": "dense backend", "AutogradFunctionality": "Autograd"}
 """The name for the keys of a functionality, if it differs from its own name."""
 
 FEW = 4
@@ -167,9 +165,15 @@ def grouped(keys: Collection[DispatchKey]) -> Iterator[str]:
 
 
 def _group(functionality: DispatchKey, group: list[DispatchKey]) -> str:
-    if functionality not in CUSTOMIZABLE or len(group) <= FEW:
-        return ", ".join(map(str, group))
-    title = TITLES.get(functionality, functionality.name)
-    if len(group) == NUM_BACKENDS:
-        return f"the {NUM_BACKENDS} {title} keys"
-    return f"{len(group)} of the {NUM_BACKENDS} {title} keys"
+    names = [str(key) for key in group]
+    return (
+        ", ".join(names) if functionality not in CUSTOMIZABLE else group_text(functionality.name, names, NUM_BACKENDS)
+    )
+
+
+def group_text(functionality: str, names: Sequence[str], every: int) -> str:
+    """The keys of a functionality that has ``every`` keys: their names, or their number if there are many."""
+    if len(names) <= FEW:
+        return ", ".join(names)
+    title = TITLES.get(functionality, functionality)
+    return f"the {every} {title} keys" if len(names) == every else f"{len(names)} of the {every} {title} keys"

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.precedence import FALLBACK
 from dispatchviz.explain.cells.computed_table import (
     HERE,
     MISSING,
+    MODEL_KEYS,
     PYTORCH,
     RAISES,
     SKIPPED,
     Fold,
+    Grouping,
     Row,
     TableCard,
     folded,
 )
 from dispatchviz.explain.codegen.generated_files import placed
-from dispatchviz.explain.keys.key_text import grouped_keys_text
+from dispatchviz.foundation.pytorch_release import RELEASE
 from dispatchviz.views.text.console import Console
 
 SIGNS = {
@@ -34,22 +35,22 @@ WIDE = 110
 """The width from which on an entry takes one line."""
 
 
-def table_lines(card: TableCard, everything: bool, console: Console) -> Iterator[str]:
+def table_lines(card: TableCard, everything: bool, console: Console, grouping: Grouping = MODEL_KEYS) -> Iterator[str]:
     """Yield the header, the entries, a sentence about empty ones, and the signs. If ``everything`` is true, nothing is
-    folded and empty entries are listed in order.
+    folded and empty entries are listed in order. ``grouping`` has the keys of the card's release.
     """
     yield from _header(card, console)
     yield ""
     if everything:
         yield from _cells([Fold(str(row.cell), row.key, row) for row in card.rows], console)
     else:
-        yield from _cells(list(folded(row for row in card.rows if row.reason != FALLBACK)), console)
-        yield from _rest(card, console)
+        yield from _cells(list(folded((row for row in card.rows if row.reason != FALLBACK), grouping)), console)
+        yield from _rest(card, console, grouping)
     yield ""
-    yield from console.wrapped(_legend({row.state for row in card.rows}), 0, 0)
+    yield from console.wrapped(_legend({row.state for row in card.rows}, card.release), 0, 0)
 
 
-def _rest(card: TableCard, console: Console) -> Iterator[str]:
+def _rest(card: TableCard, console: Console, grouping: Grouping) -> Iterator[str]:
     """Yield one sentence for each group of entries that most operators share."""
     fallbacks = [row for row in card.rows if row.reason == FALLBACK]
     groups = (
@@ -60,17 +61,18 @@ def _rest(card: TableCard, console: Console) -> Iterator[str]:
     )
     for sign, color, label, rows in groups:
         if rows:
-            keys = grouped_keys_text([DispatchKey[row.key] for row in rows])
+            keys = grouping.text([row.key for row in rows])
             lines = console.wrapped(f"{sign} {len(rows)} {label}: {keys}", 0, 2)
             yield console.styled(sign, *([color] if color else [])) + lines[0].removeprefix(sign)
             yield from lines[1:]
 
 
 def _header(card: TableCard, console: Console) -> Iterator[str]:
-    yield console.heading(card.operator) + f"  (build {card.build})"
+    release = "" if card.release == RELEASE else f"PyTorch {card.release}, "
+    yield console.heading(card.operator) + f"  ({release}build {card.build})"
     yield from console.wrapped(card.schema, 2, 6)
     yield from console.wrapped(f"defined: {card.defined}", 2, 6)
-    valid = f"{card.valid} of 137 entries hold a kernel"
+    valid = f"{card.valid} of {card.entries} entries hold a kernel"
     yield from console.wrapped(f"{valid}; the mask of its calls is {card.mask:#x}", 2, 6)
 
 
@@ -107,6 +109,8 @@ def _lines(row: Row, indent: int, console: Console) -> list[str]:
     return [row.kernel, console.styled(_place(row), "dim")]
 
 
-def _legend(states: set[str]) -> str:
-    used = [f"{sign} {meaning}" for state, (sign, _, meaning) in SIGNS.items() if state in states]
-    return "   ".join(used)
+def _legend(states: set[str], release: str) -> str:
+    meanings = {state: meaning for state, (_, _, meaning) in SIGNS.items()}
+    if release != RELEASE:
+        meanings[PYTORCH] = "a kernel"
+    return "   ".join(f"{SIGNS[state][0]} {meaning}" for state, meaning in meanings.items() if state in states)

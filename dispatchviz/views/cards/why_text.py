@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from dispatchviz.explain.cells.cell_changes import Change
 from dispatchviz.explain.cells.why_cell import CellAnswer
 from dispatchviz.views.text.console import Console
 
+if TYPE_CHECKING:
+    from dispatchviz.explain.cells.releases.release import Release
 
-def why_lines(answer: CellAnswer, build: str, console: Console) -> Iterator[str]:
-    """Yield the answer part by part."""
-    yield console.heading(f"{answer.operator}  {answer.key}") + f"  (table entry {answer.cell} of 137, build {build})"
+
+def why_lines(answer: CellAnswer, build: str, console: Console, past: Release | None = None) -> Iterator[str]:
+    """Yield the answer part by part. ``past`` is the older release that it is about."""
+    release, entries = ("", 137) if past is None else (f"PyTorch {past.number}, ", len(past.keys))
+    where = f"table entry {answer.cell} of {entries}, {release}build {build}"
+    yield console.heading(f"{answer.operator}  {answer.key}") + f"  ({where})"
     yield ""
     yield from _kernel(answer, console)
     yield from _part("Why", [answer.why], console)
     yield ""
     yield console.heading("Kernels that could fill this entry, best first")
     yield from _claims(answer, console)
-    yield from _part("When it is called", answer.called, console)
-    yield ""
-    yield console.heading("What would change it (tried on a copy of the operator)")
-    for change in answer.changes:
-        yield from _change(change, console)
-    yield from _part("The whole table", [f"{answer.table} All entries: dispatchviz table {answer.operator}"], console)
+    if answer.called:
+        yield from _part("When it is called", answer.called, console)
+    if past is None:
+        yield ""
+        yield console.heading("What would change it (tried on a copy of the operator)")
+        for change in answer.changes:
+            yield from _change(change, console)
+    command = f"dispatchviz table {answer.operator}{f' --release {past.minor}' if past else ''}"
+    yield from _part("The whole table", [f"{answer.table} All entries: {command}"], console)
+    if past is not None:
+        since = f"dispatchviz why {answer.operator} {answer.key} --since"
+        yield from _part("Other releases", [f"When the entry changed: {since}"], console)
 
 
 def _kernel(answer: CellAnswer, console: Console) -> Iterator[str]:

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+from dispatchviz.foundation.zstandard import zstd
 
 OPTIONS: dict[int, int] = {
     zstd.CompressionParameter.compression_level: 1,

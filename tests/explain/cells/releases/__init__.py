@@ -1,0 +1,1 @@
+"""Answers about older releases of PyTorch."""
