@@ -176,6 +176,10 @@ def test_inductors_graphs_come_from_the_trace_and_then_from_the_cache(tmp_path: 
     assert [(each.stage, each.region) for each in graphs] == [(stage, region) for region in (0, 1) for stage in stages]
     assert [each.cached for each in graphs] == [False] * 5 + [True] * 3
     for first, again in zip(graphs[1:4], graphs[5:], strict=True):
-        shown = [(line.name, line.operator, line.value, line.file, line.line) for line in calls_of(first)]
-        assert [(line.name, line.operator, line.value, line.file, line.line) for line in calls_of(again)] == shown
+        shown = [(line.name, line.operator, line.value) for line in calls_of(first)]
+        assert [(line.name, line.operator, line.value) for line in calls_of(again)] == shown
+        both = zip(calls_of(again), calls_of(first), strict=True)
+        places = [((line.file, line.line), (other.file, other.line)) for line, other in both]
+        without = [("", 0)] * (again.stage == "backward")  # PyTorch 2.14 keeps no lines of that graph in the cache
+        assert all(place in (other, *without) for place, other in places)
         assert first.saved == again.saved

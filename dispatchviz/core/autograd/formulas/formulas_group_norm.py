@@ -61,7 +61,7 @@ def _through_statistics(of_mean: Optional, of_rstd: Optional, input: Tensor, rst
         given = ops.view.call(of_rstd, single)
         cube = ops.mul_Tensor.call(ops.mul_Tensor.call(ops.mul_Scalar.call(scale, -0.5), scale), scale)
         of_var = ops.mul_Tensor.call(cube, given)
-    x = ops.reshape.call(input, (*groups, -1))
+    x = ops.reshape.call(input, (*groups, numel(input._size[1:]) // groups[1]))
     given_mean = None if of_mean is None else ops.reshape.call(of_mean, single)
     found = None if of_var is None else var_backward(of_var, x, (2,), 0, True)
     if given_mean is not None:

@@ -29,16 +29,17 @@ def group_norm(
     if len(input._size) < 2:
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
     count, channels = input._size[:2]
-    _check_groups(input, channels, num_groups, weight, bias)
     space = math.prod(input._size[2:])
+    _check_groups(input, channels, space, num_groups, weight, bias)
     found = call_of_node(ops.native_group_norm, input, weight, bias, count, channels, space, num_groups, eps)
     output: Tensor = found[0]
     return output
 
 
-def _check_groups(input: Tensor, channels: int, num_groups: int, weight: Optional, bias: Optional) -> None:
-    if num_groups <= 0:
-        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+def _check_groups(input: Tensor, channels: int, space: int, num_groups: int, weight: Optional, bias: Optional) -> None:
+    for what, number in (("number of channels", channels), ("HxW", space), ("num groups", num_groups)):
+        if number <= 0:
+            raise RuntimeError(f"Expected {what} to be greater than 0, got {number}")
     if channels % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
@@ -61,7 +62,7 @@ def native_group_norm(
     input: Tensor, weight: Optional, bias: Optional, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Each group of channels minus its mean, divided by its standard deviation; also the mean and 1 / std."""
-    _check_groups(input, C, group, weight, bias)
+    _check_groups(input, C, HxW, group, weight, bias)
     if math.prod(input._size) != N * C * HxW:
         raise RuntimeError(f"Expected X.numel() == N * C * HxW to be true, but got false.  {IMPROVABLE}")
     dtype = param_scalar_type(input, weight, bias)
