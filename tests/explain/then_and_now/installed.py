@@ -131,8 +131,11 @@ def table(operator: str) -> dict[str, Cell]:
 
 @cache
 def own_operators() -> frozenset[str]:
-    """PyTorch's operators; others may have been imported."""
-    return frozenset(pytorch_operators()) & set(C()._dispatch_get_all_op_names())
+    """PyTorch's operators; others may have been imported. The numbers of ``_native`` depend on installed packages."""
+    there = set(C()._dispatch_get_all_op_names())
+    numbered = {name.rpartition("_")[0]: name for name in there if name.startswith("_native::")}
+    own = {name if name in there else numbered.get(name.rpartition("_")[0], "") for name in pytorch_operators()}
+    return frozenset(own - {""})
 
 
 def registered(key: str) -> frozenset[str]:

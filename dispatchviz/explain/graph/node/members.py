@@ -94,7 +94,8 @@ HOOKS = (
     Member("pop_retains_grad_hook", "moves the hook when the tensor gets another grad_fn"),
     Member(
         "node_creation_hooks_fired_",
-        "set when the hooks of torch.autograd.graph.node_creation_hook are called, once for each Node",
+        "set by set_node_creation_hooks_fired() when the hooks of torch.autograd.graph.node_creation_hook are called, "
+        "once for each Node; node_creation_hooks_fired() returns it",
     ),
     Member(
         "pre_hooks_", "a list, like tensor_pre_hooks_ and post_hooks_; retains_grad_hooks_ has one hook for an input"
