@@ -15,7 +15,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import msgspec
@@ -26,6 +25,7 @@ from dispatchviz.core.schema.function_schema import FunctionSchema
 from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.table.pytorch_registrations import pytorch_fallbacks, pytorch_registrations
 from dispatchviz.core.table.registry import Registry
+from dispatchviz.foundation.unlocked_property import cached_property
 from dispatchviz.live.installed_torch import installed_torch, release
 from dispatchviz.live.kernel_calls import hands_out_kernels
 from dispatchviz.live.registration import (

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +21,7 @@ from dispatchviz.core.schema.schema_parser import parse_schema
 from dispatchviz.core.table.operator_entry import FROM_SCHEMA
 from dispatchviz.core.table.registry import Registry
 from dispatchviz.foundation.errors import DispatchvizError
+from dispatchviz.foundation.unlocked_property import cached_property
 from dispatchviz.live.registration import Registration, kernels_by_key, known_key, registered_at, registry_with
 from dispatchviz.live.snapshot_file import SNAPSHOTS, looks_like_snapshot
 

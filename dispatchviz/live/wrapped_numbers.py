@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
+from dispatchviz.foundation.unlocked_property import cached_property
 from dispatchviz.live.key_numbers import raw_of
 
 NUMBERS = (bool, int, float, complex)

@@ -6,7 +6,6 @@ If an exception leaves a binding (Ctrl+C at any moment included), the thread's s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +28,7 @@ from dispatchviz.core.seam.process_modes import NO_MODE, Mode, process_modes
 from dispatchviz.core.seam.recorder import LEAVE, LEAVE_UNLESS_OVER
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.thread_state import restore_state, save_state, thread
+from dispatchviz.foundation.unlocked_property import cached_property
 
 if TYPE_CHECKING:
     from dispatchviz.core.device.device import Device

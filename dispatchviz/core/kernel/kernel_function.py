@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 from dispatchviz.core.kernel.cpp_signature import CppSignature
 from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.foundation.unlocked_property import cached_property
 
 
 class Deferred:

@@ -12,13 +12,13 @@ about a dispatch table entry are those at the time of the call.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 from dispatchviz.core.autograd.graph.node_life import NodeLife
 from dispatchviz.core.record.builders.autograd_builder import AutogradBuilder
 from dispatchviz.core.record.builders.builder_base import NOTES
 from dispatchviz.core.record.builders.call_builder import CallBuilder
+from dispatchviz.foundation.unlocked_property import cached_property
 
 
 class EventBuilder(CallBuilder, AutogradBuilder):

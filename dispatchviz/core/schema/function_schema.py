@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cached_property
 from typing import NamedTuple
 
 from dispatchviz.core.schema.schema_defaults import canonical_default
 from dispatchviz.core.schema.schema_lexer import SchemaError as SchemaError
+from dispatchviz.foundation.unlocked_property import cached_property
 
 
 class Argument(NamedTuple):

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from dispatchviz.core.kernel.boxing import Boxed, Typed, boxed_form, typed_form
@@ -44,6 +43,7 @@ from dispatchviz.core.table.precedence import (
     affected_by,
 )
 from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView, AutoDispatchBelowAutograd, ExcludeFixed
+from dispatchviz.foundation.unlocked_property import cached_property
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.events.dispatch_events import CellReason

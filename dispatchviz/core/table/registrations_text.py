@@ -7,8 +7,9 @@ The head is read at once, and an operator when it is first needed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import NamedTuple
+
+from dispatchviz.foundation.unlocked_property import cached_property
 
 
 class Row(NamedTuple):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import cached_property
 from typing import Any
 
 from dispatchviz.core.device.device import META
@@ -31,6 +30,7 @@ from dispatchviz.core.layers.functionalization.view_meta import VIEWS, ViewMeta
 from dispatchviz.core.table.operator_entry import OperatorEntry
 from dispatchviz.core.tensor.tensor import Tensor, empty_strided
 from dispatchviz.core.thread.guards import AutoDispatchSkipFunctionalize, ExcludeDispatchKeyGuard
+from dispatchviz.foundation.unlocked_property import cached_property
 
 EXCLUDE_KEYS_FOR_META_DISPATCH = 0x127A000030000000
 """functorch, Python and PreDispatch, which are excluded while an in-place operator is tried on the meta device."""

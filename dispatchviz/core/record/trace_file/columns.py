@@ -11,11 +11,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from typing import Any
 
 from msgspec import Struct
+
+from dispatchviz.foundation.unlocked_property import cached_property
 
 NONE = -1
 """The entry for "none"."""

@@ -11,7 +11,6 @@ import sys
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +33,7 @@ from dispatchviz.core.record.trace_file.event_lines import decode_header, encode
 from dispatchviz.core.record.trace_file.header import Header
 from dispatchviz.core.record.trace_file.packing import Packer, unpacked
 from dispatchviz.core.record.trace_file.stored_events import Blocks
+from dispatchviz.foundation.unlocked_property import cached_property
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.trace_file.nesting import Changes

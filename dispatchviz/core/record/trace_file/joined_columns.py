@@ -7,7 +7,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, overload
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from dispatchviz.core.record.trace_file.column_builder import LINE, grouped, groups
 from dispatchviz.core.record.trace_file.columns import ARRAYS, CHANGES, GROUPS, LINES, Columns, Groups
 from dispatchviz.core.record.trace_file.nesting import nested
+from dispatchviz.foundation.unlocked_property import cached_property
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.trace_file.index import Part

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import NoReturn, Self, overload
 
@@ -11,6 +10,7 @@ from dispatchviz.core.record.events import AnyEvent, Event
 from dispatchviz.core.record.trace_file.columns import Columns
 from dispatchviz.core.record.trace_file.header import Header
 from dispatchviz.core.record.trace_file.stored_events import StoredEvents
+from dispatchviz.foundation.unlocked_property import cached_property
 
 
 class Trace:
