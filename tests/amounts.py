@@ -20,23 +20,23 @@ PINNED = 3
 """The gate takes one of this many tests that are marked ``pinned``."""
 
 TURNS: Mapping[str, int] = {
-    "tests/cli/": 8,
-    "tests/conformance/": 8,
+    "tests/cli/": 10,
+    "tests/conformance/": 12,
     "tests/conformance/test_opinfo_live.py": 4,
     "tests/core/native/test_expressions.py::test_dtypes": 2,
     "tests/core/native/test_expressions.py::test_expression": 2,
     "tests/core/native/test_expressions.py::test_gradient": 2,
     "tests/core/test_interrupts.py": 3,
-    "tests/explain/": 12,
+    "tests/explain/": 16,
     "tests/explain/diagnosis/test_both_engines.py": 12,
     "tests/foundation/": 2,
     "tests/foundation/test_terminal_output.py": 4,
     "tests/fuzzing/": 2,
-    "tests/live/": 8,
-    "tests/live/test_check.py": 12,
+    "tests/live/": 12,
+    "tests/live/test_check.py": 16,
     "tests/model/test_programs.py::test_a_program": 4,
     "tests/notebook/": 2,
-    "tests/outputs/": 8,
+    "tests/outputs/": 12,
     "tests/outputs/page/": 12,
     "tests/programs/": 6,
     "tests/running/": 2,
@@ -50,7 +50,7 @@ TURNS: Mapping[str, int] = {
     "tests/testing/": 2,
     "tests/testing/test_plugin.py": 6,
     "tests/torch/": 2,
-    "tests/tui/": 16,
+    "tests/tui/": 20,
 }
 """The gate takes one of this many tests whose names begin like this; the longest such place counts. They are many and
 alike, or each starts processes.

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -52,12 +51,9 @@ _EMPTY = "dispatchviz_fallbacks"
 
 
 _RENAMED = {"aten::_scaled_mm_v2": (2, 14), "aten::_scaled_mm_v2.out": (2, 14)}
-"""Operators whose generated kernels have other names since a release. All other C++ names that are shown for PyTorch
+"""Operators whose generated kernels had other names before a release. All other C++ names that are shown for PyTorch
 2.6, 2.8, 2.12 and 2.14 exist in the release's ``libtorch_cpu.so``.
 """
-
-LATER = (sys.maxsize, 0)
-"""A release after all others."""
 
 
 class Definition(NamedTuple):
@@ -214,9 +210,11 @@ class InstalledPyTorch:
             yield row, of_program.pop(0) if of_program and row.is_python else _known_name(known, row)
 
     def _model_names(self, name: str) -> dict[tuple[DispatchKey, str], str]:
-        """Return the names that the kernels of an operator have in PyTorch 2.14, without those that changed since."""
+        """Return the names that the kernels of an operator have in PyTorch 2.14, without those that are newer than
+        the installed release.
+        """
         known = _names(pytorch_registrations(name, "cuda"))
-        if release(str(self.torch.__version__)) < _RENAMED.get(name, LATER):
+        if release(str(self.torch.__version__)) >= _RENAMED.get(name, (0, 0)):
             return known
         return {place: kernel for place, kernel in known.items() if not kernel.startswith("wrapper_")}
 

@@ -37,6 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT / "examples", folder / "examples")
     (folder / "error.txt").write_text(ERROR)
     (folder / "backtrace.txt").write_text("#0  0x00007ffff7d3 in at::native::add_kernel () from libtorch_cpu.so\n")
+    shutil.copy(ROOT / "examples/mlp.py", folder / "train.py")
     write_snapshot(OLD, folder / "pytorch-2.9.json")
     write_snapshot(with_kernels(OLD, "aten::ldexp", ""), folder / "pytorch-2.13.json")
     assert dispatchviz("export", "examples/forum.py", "-o", "forum.dvtrace", cwd=folder).status == 0
@@ -67,6 +68,8 @@ def test_each_example_works(command: str, folder: Path) -> None:
     assert found, "there are examples"
     for program, *arguments in found:
         assert (program, arguments[0]) == ("dispatchviz", command)
+        if "--gallery" in arguments:
+            arguments.insert(1, "--no-lessons")  # all lessons take a minute
         ended = dispatchviz(*arguments, cwd=folder)
         assert ended.status == status(command, arguments), ended.err
         assert ended.out or ended.status == 2 or "-o" in arguments or "--no-trace" in arguments

@@ -149,9 +149,20 @@ mine.thing(object())
 {chr(10).join(CALLS.values())}
 """
 
+PYTHON_OBJECTS = """
+import torch
+
+@torch.library.custom_op("dvz_objects::twice", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+twice.register_autograd(lambda ctx, grad: grad * 2)
+twice(torch.ones(2, requires_grad=True))
+"""
+
 OWN = (
     VALUES_ON_A_STACK, WRITES_IN_PLACE, CHOSEN_BY_KEY, SUBCLASS, CREATE_GRAPH_TWICE, GRADIENT_THAT_OVERLAPS_ITSELF,
-    STREAMS,
+    STREAMS, PYTHON_OBJECTS,
 )  # fmt: skip
 
 OPEN = {

@@ -132,7 +132,7 @@ def test_strict_reports_a_full_disk(tmp_path: Path) -> None:
     program = script(tmp_path, LOOP.replace("200", "3000"))
     small = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n" + SMALL
     for option, status in (([], 0), (["--strict"], 3)):
-        words = [TRACED[0], *TRACED[1:], "--limit", "none", *option, "--save", "t.dvtrace", str(program)]
+        words = [*TRACED, "--line", "2", "--limit", "none", *option, "--save", "t.dvtrace", str(program)]
         ended = subprocess.run([sys.executable, "-c", small, *words], cwd=tmp_path, capture_output=True, text=True)
         assert (ended.returncode, ended.stdout) == (status, "tensor([3001., 3001.])\n")
         assert "File too large" in ended.stderr
