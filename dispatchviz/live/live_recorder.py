@@ -32,6 +32,7 @@ from dispatchviz.live.node_watch import NodeWatch
 from dispatchviz.live.number_watch import NumberWatch
 from dispatchviz.live.part_plan import plan
 from dispatchviz.live.part_watch import PartWatch
+from dispatchviz.live.plain_errors import plainly
 from dispatchviz.live.tensor_facts import TensorFacts, tensors_in
 from dispatchviz.live.tensor_numbers import StorageNumbers, WeakNumbers
 from dispatchviz.live.thread_states import Kernel, ThreadState, ThreadStates
@@ -213,6 +214,11 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
             return self.wrapped.of
         tensors = [one for one in args if isinstance(one, self._tensor_class)]
         return lambda number: self.wrapped.differentiated(number, tensors)
+
+    def correct(self, error: BaseException, /) -> None:
+        """Remove our kernels from the text of an error that leaves the program."""
+        if isinstance(error, NotImplementedError) and self.torch is not None:
+            plainly(error, self.cells)
 
     def guarded(self, function: Callable[[], Any], /) -> Any:
         """Return the result of a function that emits notes. If it fails, return None and end the recording."""

@@ -6,6 +6,7 @@ When PyTorch finds no kernel, its error lists the registered kernels, and ours w
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.seam.outside_errors import own_errors_suppressed
@@ -15,7 +16,7 @@ from dispatchviz.live.watched_parts import GATE
 if TYPE_CHECKING:
     from dispatchviz.live.watched_cells import WatchedCells
 
-_OPERATOR = re.compile(r"Could not run '([^']+)'")
+_OPERATOR = re.compile(r"Could not run '([^']+)'|registered for schema (\S+)\.  ")
 _FILES = "|".join(map(re.escape, (OUR_FILE, UNKNOWN_FILE)))
 """The file where our kernels are registered, and the text that releases print that do not report the place of Python's
 kernels.
@@ -50,5 +51,12 @@ def plainly(error: NotImplementedError, cells: WatchedCells) -> None:
     operator = _OPERATOR.search(text)
     if operator is not None:
         with own_errors_suppressed(RuntimeError):
-            rows = {row[1]: row[0] for row in _ROW.finditer(cells.table(operator[1]))}
-            error.args = (_OURS.sub(lambda ours: rows.get(ours[1], ours[0]), text), *error.args[1:])
+            rows = {row[1]: row[0] for row in _ROW.finditer(cells.table(operator[1] or operator[2]))}
+            error.args = (_with_rows(text, rows), *error.args[1:])
+
+
+def _with_rows(text: str, rows: Mapping[str, str]) -> str:
+    """Return a text with PyTorch's rows instead of ours. Keys without a row of PyTorch's leave its list of keys."""
+    for key in {ours[1] for ours in _OURS.finditer(text)}.difference(rows):
+        text = re.sub(rf"(?m)\b{key}, |^{key}: .*\n", "", text)
+    return _OURS.sub(lambda ours: rows[ours[1]], text)

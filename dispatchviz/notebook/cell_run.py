@@ -63,6 +63,7 @@ def run_cell(cell: Cell, variables: dict[str, Any], engine: Engine) -> Ran:
             except BaseException as raised:
                 error = raised
                 raised.__traceback__ = users_part(raised.__traceback__)
+                watcher.correct(raised)
                 watcher.raised(raised, traceback_of(raised))
             finally:
                 watcher.all_written()

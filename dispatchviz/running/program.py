@@ -221,7 +221,8 @@ def _begin(program: _Program, space: dict[str, Any], watcher: ProgramRecorder) -
     """
     try:
         program.begin(space)
-    except BaseException:
+    except BaseException as error:
+        watcher.correct(error)
         watcher.end()
         raise
 

@@ -293,6 +293,9 @@ class ProgramRecorder(SourceRecorder):
         """Read the module's names again before the next line."""
         self.names.holder_changed(module)
 
+    def correct(self, error: BaseException, /) -> None:
+        """Give an error that leaves the program the text that it has without a recorder."""
+
     def raised(self, error: BaseException, traceback: str = "") -> tuple[str, int]:
         """Record that an exception leaves the program, as the last event. Return the user's file and line where it was
         raised.

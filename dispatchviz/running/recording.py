@@ -377,6 +377,7 @@ def _recorded(
             if is_users(caller.f_code) and recorder.listening is source:
                 source.name_locals(caller)
         except BaseException as error:
+            source.correct(error)
             source.raised(error)
             raise
         finally:

@@ -59,9 +59,9 @@ def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any]
         if type_string(other) != type_string(self):
             raise TypeError(f"map2_: expected {type_string(self)} for argument '{name}' (got {type_string(other)})")
     _check(self, "map2_")
-    others = [t if t._size == self._size else ops.expand.call(t, self._size, False) for t in (x, y)]
+    y, x = (t if t._size == self._size else ops.expand.call(t, self._size, False) for t in (y, x))
     if self._array is not None:
-        threes = zip(*(t._array.reshape(-1).tolist() for t in (self, *others)), strict=True)
+        threes = zip(*(t._array.reshape(-1).tolist() for t in (self, x, y)), strict=True)
         _store(self, numpy.array([callable(*three) for three in threes]).reshape(self._size))
     return self
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.core.record import events as ev
+from dispatchviz.live.registration import OUR_FILE
 from dispatchviz.trace import Trace
 from tests.live.recorded_parts import facts, filtered, recorded, selected
 
@@ -213,4 +214,4 @@ def test_error_about_a_missing_kernel_has_the_text_of_a_plain_run(tmp_path: Path
     assert recorded(path, "line=4", output=output).error is None
     assert "Could not run 'aten::cos'" in output.getvalue()
     assert "TESTING_ONLY" not in output.getvalue()
-    assert "watched_" not in output.getvalue()
+    assert OUR_FILE not in output.getvalue()

@@ -110,8 +110,7 @@ def handle_torch_function(
 
 def multiple_dispatch_failed(name: str, overloaded: list[Any]) -> TypeError:
     """The TypeError to raise when every ``__torch_function__`` returned NotImplemented."""
-    kinds = [("tensor subclass" if isinstance(value, Tensor) else "tensor-like", type(value)) for value in overloaded]
-    lines = "".join(f"  - {kind} {found}\n" for kind, found in kinds)
+    lines = "".join(f"  - tensor subclass {type(value)}\n" for value in overloaded)
     return TypeError(
         f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:\n\n{lines}\n"
         "For more information, try re-running with TORCH_LOGS=not_implemented"

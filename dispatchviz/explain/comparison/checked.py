@@ -11,7 +11,7 @@ from itertools import zip_longest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.divergences import Comparison, compare
-from dispatchviz.explain.comparison.seen_by_both import seen_by_both, without_folders
+from dispatchviz.explain.comparison.seen_by_both import of_any_run, seen_by_both
 from dispatchviz.explain.keys.key_layouts import minor
 from dispatchviz.foundation.english import counted
 
@@ -137,7 +137,7 @@ def alike(ours: str, theirs: str) -> bool:
     """Return whether texts are equal except for addresses, the folder of PyTorch and the last digits of numbers with a
     point. PyTorch's matrix products and vectorized functions round differently from machine to machine.
     """
-    one, other = (_NUMBER.split(_ADDRESS.sub("at an address", without_folders(text))) for text in (ours, theirs))
+    one, other = (_NUMBER.split(of_any_run(text)) for text in (ours, theirs))
     same_text = [_BLANKS.sub(" ", part) for part in one[::2]] == [_BLANKS.sub(" ", part) for part in other[::2]]
     return same_text and all(map(_close, one[1::2], other[1::2]))
 
@@ -147,5 +147,4 @@ def _close(ours: str, theirs: str) -> bool:
 
 
 _NUMBER = re.compile(r"(-?\d+\.\d*(?:e[+-]\d+)?)")
-_ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
 _BLANKS = re.compile(" +")

@@ -12,6 +12,9 @@ from msgspec.structs import replace
 
 from dispatchviz.core.record import events as ev
 
+ADDITIONS = "aten::add.Tensor", "aten::add_.Tensor"
+"""The operators with which the engine adds the gradients of a root that is given twice, after the backward starts."""
+
 
 def fitted_first(events: Iterable[ev.AnyEvent]) -> Iterator[ev.AnyEvent]:
     """Yield the events of a recording, with the calls that fit given gradients before the backward and outside it."""
@@ -57,7 +60,7 @@ class _Roots:
     def add(self, event: ev.AnyEvent) -> ev.AnyEvent | None:
         """Return an event of a call that fits a gradient, now outside the backward. Return None for another event."""
         parent = event.parent
-        if isinstance(event, ev.Dispatched) and parent == self._started.seq:
+        if isinstance(event, ev.Dispatched) and parent == self._started.seq and event.operator not in ADDITIONS:
             self._inside.add(event.seq)
             return replace(event, parent=self._started.parent)
         if parent not in self._inside:

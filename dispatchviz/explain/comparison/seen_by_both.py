@@ -326,9 +326,12 @@ class _View:
             return
         around = self._within(line)
         place = around, line.file, line.line, line.function
-        if line.resumed and around is not None and place[1:] == self._last[0][1:]:  # a hook without calls comes before
-            self._numbers[line.seq] = around
-            return
+        if place[1:] == self._last[0][1:]:
+            if line.resumed and around is not None:  # a hook without calls comes before
+                self._numbers[line.seq] = around
+                return
+            if around is None and line.seq in self._numbers:  # a kernel's last line was this line, where it was called
+                return
         if place != self._last[0]:
             number = self._emit(replace(line, caller=None, resumed=False, begins=False), around, line.seq)
             self._last = place, number
@@ -420,7 +423,7 @@ class _View:
             case ev.BackwardFinished():
                 return
             case ev.ProgramRaised():
-                yield replace(event, file="", line=0, traceback="", message=without_folders(event.message))
+                yield replace(event, file="", line=0, traceback="", message=of_any_run(event.message))
             case ev.NameBound():
                 if self._tensors.is_known(event.tensor):
                     yield event
@@ -435,12 +438,13 @@ class _View:
         return selected is not None and selected.reason == "backend fallback" and _is_in_place(selected.operator)
 
 
-def without_folders(text: str) -> str:
-    """Return a text with the files of PyTorch below its own folder, wherever it was built or installed."""
-    return _FOLDERS.sub("", text)
+def of_any_run(text: str) -> str:
+    """Return a text without PyTorch's folder in the names of its files, and without the addresses of objects."""
+    return _ADDRESS.sub("at an address", _FOLDERS.sub("", text))
 
 
 _FOLDERS = re.compile(r"/(?:[^\s'\"/]+/)*?(?=(?:aten/src|build/aten|c10|torch)/)")
+_ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
 _DIGITS = re.compile(r"\d+\.\d{4,}(e[+-]\d+)?")
 """The pattern of a number whose last digits depend on rounding."""
 

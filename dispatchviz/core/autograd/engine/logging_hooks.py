@@ -34,7 +34,7 @@ def _logger() -> Any:
 
 def hooks_on_whole_graph(roots: Sequence[Tensor | GradientEdge]) -> Callable[[], None]:
     """Log every Node below the roots when it runs, until the returned function is called."""
-    handles = [node.register_prehook(_log) for node in _below([grad_fn_or_accumulator(root) for root in roots])]
+    handles = [node.register_prehook(prehook) for node in _below([grad_fn_or_accumulator(root) for root in roots])]
 
     def unregister() -> None:
         for handle in handles:
@@ -54,7 +54,8 @@ def _below(roots: Sequence[Node]) -> Iterator[Node]:
         seen.update(new)
 
 
-def _log(gradients: Sequence[Tensor | None]) -> None:
+def prehook(gradients: Sequence[Tensor | None]) -> None:
+    """Log the Node that is about to run. The hook has the name that PyTorch gives it."""
     import logging
 
     shown = ",".join(map(_gradient_text, gradients))

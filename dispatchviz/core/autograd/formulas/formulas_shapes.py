@@ -109,5 +109,5 @@ def as_strided_scatter_backward(
     part = as_strided_of_dense(grad, size, stride, storage_offset)
     zeros = ops.new_zeros.call(grad, input[0], None, None, None, None)
     result = ops.as_strided.call(zeros, input[0], input[1], None)
-    ops.copy_.call(ops.as_strided.call(result, size, stride, storage_offset), part, False)
+    ops.copy_.call(ops.as_strided.call(zeros, size, stride, storage_offset), part, False)
     return result

@@ -130,7 +130,7 @@ def native_group_norm_backward(
     dtype = input._dtype if weight is None else weight._dtype
     if not math.prod(input._size):
         return _zeros(input, C, dtype, output_mask)
-    input, grad_out = (in_format(tensor, _format(input)) for tensor in (input, grad_out))
+    grad_out, input = (in_format(tensor, _format(input)) for tensor in (grad_out, input))
     of_input = ops.empty_like.call(input, None, None, None, None, None) if output_mask[0] else None
     of_weight, of_bias = (empty_on_device_of(input, (C,), dtype) if wanted else None for wanted in output_mask[1:])
     check_accessible((mean, rstd, weight), kept)
@@ -143,9 +143,9 @@ def native_group_norm_backward(
 
 def _zeros(input: Tensor, channels: int, dtype: DType, output_mask: tuple[bool, ...]) -> tuple[Any, Any, Any]:
     """The gradients of an input without elements."""
-    of_weight, of_bias = (
+    of_bias, of_weight = (
         ops.zeros.call((channels,), dtype, "strided", input._device, None) if wanted else None
-        for wanted in output_mask[1:]
+        for wanted in output_mask[:0:-1]
     )
     of_input = ops.zeros_like.call(input, None, None, None, None, CONTIGUOUS) if output_mask[0] else None
     return of_input, of_weight, of_bias

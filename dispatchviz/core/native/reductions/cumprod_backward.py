@@ -48,7 +48,7 @@ def _up_to_the_first_zero(
     grad_input = ops.where_self.call(mask, ops.div__Tensor.call(_reversed_cumsum(before, dim), factors), grad_input)
     mask = ops.eq_Scalar.call(zeros_met, 1)
     first = ops.max_dim.call(mask, dim, True)[1]
-    first_mask = ops.logical_and.call(is_zero, mask)
+    first_mask = ops.logical_and.call(mask, is_zero)
     mask = ops.bitwise_and__Tensor.call(mask, ops.bitwise_not.call(first_mask))
     after = ops.masked_fill_Scalar.call(factors, ops.bitwise_not.call(mask), 1.0)
     after = ops.cumprod.call(after, dim, None)

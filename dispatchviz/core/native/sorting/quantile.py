@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy
 
-from dispatchviz.core.autograd.variables.variable import shallow_copy_and_detach
 from dispatchviz.core.call.structured import resize_output
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.memory_formats import in_format
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.native.sorting.std_sort import standard_nth_element
 from dispatchviz.core.tensor.dtype import DType, bool_, float32, float64, int64
-from dispatchviz.core.tensor.tensor import Size, Tensor, VersionCounter, contiguous_strides, numel
+from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, numel
 from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
 
 # -- overloads ---------------------------------------------------------------------------------------------------------
@@ -217,11 +216,10 @@ def _selected(rows: Tensor, ranks: list[Tensor]) -> Tensor:
     if not numel(every._size):
         return ops.empty_memory_format.call(every._size, int64, "strided", every._device, None, None)
     wanted = ops.reshape.call(every, (-1, every._size[-1]))
-    found = ops.empty_memory_format.call(every._size, int64, "strided", every._device, None, None)
-    values = ops.reshape.call(shallow_copy_and_detach(rows, VersionCounter()), (-1, rows._size[-1]))
-    pairs = zip(values._array, wanted._array.tolist(), strict=True)
-    found._array[...] = numpy.array([_selected_in_row(row, own) for row, own in pairs]).reshape(every._size)
-    return found
+    found = ops.empty_memory_format.call(wanted._size, int64, "strided", every._device, None, None)
+    pairs = zip(rows._array.reshape(-1, rows._size[-1]), wanted._array.tolist(), strict=True)
+    found._array[...] = numpy.array([_selected_in_row(row, own) for row, own in pairs])
+    return ops.reshape.call(found, every._size)
 
 
 def _selected_in_row(row: Any, wanted: list[int]) -> list[int]:
