@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -94,6 +96,31 @@ def test_names_of_kernels_are_those_of_the_model(installed: InstalledPyTorch) ->
     assert [kernel.name for kernel in kernels[DispatchKey.Meta]][-1] == "wrapper_Meta_add_Tensor"
 
 
+def generated_functions(installed: InstalledPyTorch) -> set[str]:
+    """Return the names of the functions that torchgen wrote, from the symbols in PyTorch's libraries.
+
+    A symbol has a name after its length: ``22wrapper_CPU_add_Tensor``. More digits may stand before.
+    """
+    found = set[str]()
+    for library in (Path(installed.torch.__file__).parent / "lib").glob("libtorch_c*.so"):
+        with library.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as symbols:
+            for name in re.finditer(rb"wrapper_\w+", symbols):
+                digits = re.search(rb"\d*$", symbols[name.start() - 3 : name.start()])
+                assert digits is not None
+                found.update(name[0][: int(digits[0][at:])].decode() for at in range(len(digits[0])))
+    return found
+
+
+@pytest.mark.torch
+def test_generated_kernels_have_names_that_the_libraries_of_pytorch_have(installed: InstalledPyTorch) -> None:
+    if not list((Path(installed.torch.__file__).parent / "lib").glob("libtorch_c*.so")):
+        pytest.skip("PyTorch's libraries have another suffix on this system")
+    registered = (kernels for name in installed.names() for kernels in installed.registrations(name).values())
+    shown = {kernel.name for kernels in registered for kernel in kernels if kernel.name.startswith("wrapper_")}
+    assert len(shown) > 4000
+    assert shown - generated_functions(installed) == set()
+
+
 @pytest.mark.torch
 def test_fallbacks_are_those_that_the_build_says_it_has(installed: InstalledPyTorch) -> None:
     dispatcher = installed.torch._C
@@ -102,7 +129,7 @@ def test_fallbacks_are_those_that_the_build_says_it_has(installed: InstalledPyTo
     assert len(theirs) > 25
     assert {row.key for row in installed.registered_fallbacks} & set(nameable) == theirs
     assert {key.name for key, _ in installed.fallbacks()} & set(nameable) == theirs
-    if installed_release() == (2, 13):
+    if installed_release() == (2, 14):
         assert set(pytorch_registry().fallbacks) == set(dict(installed.fallbacks()))
 
 
