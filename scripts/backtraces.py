@@ -26,7 +26,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "lists" / "backtraces.md"
 INTRODUCTION = """\
 # Backtraces
 
-Each table compares the stack that a debugger finds in a release of PyTorch 2.13 (CPU, Linux on x86-64) with the
+Each table compares the stack that a debugger finds in PyTorch 2.14.1 (Linux on x86-64) with the
 functions that `dispatchviz trace --stack STEP` shows for the same call, outermost first. A release build has fewer
 frames than the source has calls, for two reasons. The compiler inlines functions into their callers. A function may
 also jump to the last function that it calls, so that its own frame is gone. Every frame that the debugger finds is one
