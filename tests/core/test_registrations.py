@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dispatchviz import torch
+from dispatchviz.core.kernel.kernel_function import Kernel
 from truth import records
 from truth.questions.registration_histories import History, histories
 from truth.questions.registration_orders import CASES, every_order
@@ -61,3 +62,15 @@ def test_every_order_gives_pytorchs_tables(name: str) -> None:
         assert seen == expected[there], there
         reached.add(there)
     assert reached == set(expected)
+
+
+@pytest.mark.parametrize(
+    ("place", "file"),
+    [
+        ("registered at /home/ada/my shop/prices.py:4", "/home/ada/my shop/prices.py"),
+        ("registered at build/aten/src/ATen/RegisterCPU_0.cpp:1595", "build/aten/src/ATen/RegisterCPU_0.cpp"),
+        ("registered by RegisterOperators", ""),
+    ],
+)
+def test_file_of_a_kernel_is_the_whole_place_without_its_line(place: str, file: str) -> None:
+    assert Kernel("prices", None, place).file == file

@@ -14,6 +14,9 @@ from dispatchviz.core.kernel.cpp_signature import CppSignature
 from dispatchviz.core.schema.function_schema import FunctionSchema
 from dispatchviz.foundation.unlocked_property import cached_property
 
+_PLACE = re.compile(r"registered at (.+?)(?::\d+)?$")
+"""The place of a registration: a file, whose name may contain blanks, and a line."""
+
 
 class Deferred:
     """The function of a kernel that is looked up on first use. Most kernels of a program's operators never run, and
@@ -88,7 +91,7 @@ class Kernel:
     @cached_property
     def file(self) -> str:
         """The file of PyTorch in which it is registered; empty if unknown."""
-        match = re.search(r"registered at ([^:\s]+)", self.debug)
+        match = _PLACE.search(self.debug)
         return match[1] if match else ""
 
     @property
