@@ -8,7 +8,7 @@ from dispatchviz.foundation import pytorch_release
 
 TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from dispatchviz.explain.cells.operator_names import Found
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from dispatchviz.explain.cells.why_cell import CellAnswer
     from dispatchviz.explain.diagnosis.messages.pasted_text import Explained
     from dispatchviz.views.text.console import Console
+
+    Answer = tuple[Callable[[], Any], Callable[[Console], Iterable[str]]]
+    """The functions that return the values for --json, and the lines."""
 
 OPTIONS = (
     Option(
@@ -39,15 +42,7 @@ OPTIONS = (
 ARGUMENTS = (Argument("operator", "OP", "operators"), Argument("keys", "KEY...", "keys", many=True))
 
 
-def run(
-    error: str | None,
-    since: bool,
-    release: str | None,
-    build: str | None,
-    as_json: bool,
-    operator: str | None,
-    keys: tuple[str, ...],
-) -> int:
+def run(as_json: bool, **asked: Any) -> int:
     """Explain why a program fails or silently goes wrong, an error message, or a dispatch table entry.
 
     With SCRIPT, -c CODE, -m MODULE or TRACE: run the program or read the trace, and print the cause, PyTorch's message
@@ -74,46 +69,34 @@ def run(
       dispatchviz why examples/errors/second_backward.py
     """
     if as_json:
-        looking_up.print_json(_json(error, since, release, build, operator, keys))
+        looking_up.print_json(_answer(**asked)[0]())
         return 0
     from dispatchviz.views.text.console import terminal
 
     console = terminal()
-    console.print(lines(console, error, since, release, build, operator, keys))
+    console.print(lines(console, **asked))
     return 0
 
 
-def lines(
-    console: Console,
+def lines(console: Console, **asked: Any) -> Iterable[str]:
+    """Return the text that the command prints."""
+    return _answer(**asked)[1](console)
+
+
+def _answer(
     error: str | None,
     since: bool,
     release: str | None,
     build: str | None,
     operator: str | None,
     keys: tuple[str, ...],
-) -> Iterator[str]:
-    """Yield the text that the command prints."""
+) -> Answer:
     _check_together(error, since, release)
     if error is not None:
-        from dispatchviz.views.cards.message_text import message_lines
-
-        yield from message_lines(_explained(error, build, operator), console)
-        return
+        return _of_messages(error, build, operator)
     if since:
-        from dispatchviz.views.cards.since_text import since_lines
-
-        histories, found, chosen = _histories(operator, keys, build)
-        yield from since_lines(histories, chosen, console)
-        yield from looking_up.remark_lines(found, console)
-        return
-    from dispatchviz.views.cards.why_text import why_lines
-
-    past = looking_up.past_release(release)
-    answers, found, chosen = _cell_answers(operator, keys, build, past)
-    for number, answer in enumerate(answers):
-        yield from [""] * bool(number)
-        yield from why_lines(answer, chosen, console, past)
-    yield from looking_up.remark_lines(found, console)
+        return _of_histories(operator, keys, build)
+    return _of_entries(operator, keys, build, release)
 
 
 def _check_together(error: str | None, since: bool, release: str | None) -> None:
@@ -126,25 +109,39 @@ def _check_together(error: str | None, since: bool, release: str | None) -> None
         raise DispatchvizError("--since compares all releases: leave out --release")
 
 
-def _json(
-    error: str | None,
-    since: bool,
-    release: str | None,
-    build: str | None,
-    operator: str | None,
-    keys: tuple[str, ...],
-) -> Any:
-    _check_together(error, since, release)
-    if error is not None:
-        from dispatchviz.views.cards.message_text import message_values
+def _of_messages(path: str, build: str | None, operator: str | None) -> Answer:
+    from dispatchviz.views.cards.message_text import message_lines, message_values
 
-        return message_values(_explained(error, build, operator))
-    if since:
-        histories, _, chosen = _histories(operator, keys, build)
-        return {"build": chosen, "histories": histories}
+    found = _explained(path, build, operator)
+    return lambda: message_values(found), lambda console: message_lines(found, console)
+
+
+def _of_histories(operator: str | None, keys: tuple[str, ...], build: str | None) -> Answer:
+    from dispatchviz.views.cards.since_text import since_lines
+
+    histories, found, chosen = _histories(operator, keys, build)
+
+    def lines(console: Console) -> Iterator[str]:
+        yield from since_lines(histories, chosen, console)
+        yield from looking_up.remark_lines(found, console)
+
+    return lambda: {"build": chosen, "histories": histories}, lines
+
+
+def _of_entries(operator: str | None, keys: tuple[str, ...], build: str | None, release: str | None) -> Answer:
+    from dispatchviz.views.cards.why_text import why_lines
+
     past = looking_up.past_release(release)
-    answers, _, chosen = _cell_answers(operator, keys, build, past)
-    return {"release": pytorch_release.RELEASE if past is None else past.number, "build": chosen, "answers": answers}
+    answers, found, chosen = _cell_answers(operator, keys, build, past)
+    number = pytorch_release.RELEASE if past is None else past.number
+
+    def lines(console: Console) -> Iterator[str]:
+        for place, answer in enumerate(answers):
+            yield from [""] * bool(place)
+            yield from why_lines(answer, chosen, console, past)
+        yield from looking_up.remark_lines(found, console)
+
+    return lambda: {"release": number, "build": chosen, "answers": answers}, lines
 
 
 def _histories(operator: str | None, keys: tuple[str, ...], build: str | None) -> tuple[list[EntryHistory], Found, str]:
