@@ -99,7 +99,7 @@ def test_names_of_kernels_are_those_of_the_model(installed: InstalledPyTorch) ->
 def generated_functions(installed: InstalledPyTorch) -> set[str]:
     """Return the names of the functions that torchgen wrote, from the symbols in PyTorch's libraries.
 
-    A symbol has a name after its length: ``22wrapper_CPU_add_Tensor``. More digits may stand before.
+    A symbol has a name after its length: ``22wrapper_CPU_add_Tensor``. More digits may precede it.
     """
     found = set[str]()
     for library in (Path(installed.torch.__file__).parent / "lib").glob("libtorch_c*.so"):
