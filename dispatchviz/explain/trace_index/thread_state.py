@@ -6,9 +6,9 @@ the state is that of a new thread, with which most recordings begin.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from weakref import WeakKeyDictionary
 
@@ -142,7 +142,7 @@ def thread_state(trace: Trace, at: int) -> ThreadState:
 
 
 def _found(trace: Trace, at: int) -> ThreadState:
-    guards = tuple(_guards(trace, at))
+    guards = tuple(_guard(trace, event.seq) for event in open_guards(trace, at))
     included, excluded = _sets(trace, at)
     return ThreadState(
         guards,
@@ -164,17 +164,19 @@ def open_guards(trace: Trace, at: int) -> list[ev.GuardEntered]:
     return [each for each in around if each.seq != ended][::-1]
 
 
-def _guards(trace: Trace, at: int) -> Iterator[Guard]:
-    for event in open_guards(trace, at):
-        yield Guard(
-            event.guard,
-            event.seq,
-            event.included & ~event.included_before & ~BACKENDS,
-            event.included_before & ~event.included & ~BACKENDS,
-            event.excluded & ~event.excluded_before & ~BACKENDS,
-            event.excluded_before & ~event.excluded & ~BACKENDS,
-            event.guard not in pytorch_guards() and event.excluded == event.excluded_before,
-        )
+@lru_cache(maxsize=256)
+def _guard(trace: Trace, seq: int) -> Guard:
+    event = trace[seq]
+    assert isinstance(event, ev.GuardEntered)
+    return Guard(
+        event.guard,
+        event.seq,
+        event.included & ~event.included_before & ~BACKENDS,
+        event.included_before & ~event.included & ~BACKENDS,
+        event.excluded & ~event.excluded_before & ~BACKENDS,
+        event.excluded_before & ~event.excluded & ~BACKENDS,
+        event.guard not in pytorch_guards() and event.excluded == event.excluded_before,
+    )
 
 
 @cache
