@@ -7,6 +7,7 @@ or the mask has are left out, because they change nothing. Rows follow the compu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -89,21 +90,30 @@ def key_set_card(trace: Trace, seq: int) -> KeySetCard | None:
     return None if call is None else _card(trace, call.seq)
 
 
+NUMBERED = re.compile(r"\bt\d{1,7}\b")
+"""The name of a tensor without a variable. Each iteration of a loop has others."""
+
+
 @lru_cache(maxsize=4)
-def card_depends_on(trace: Trace, seq: int) -> Hashable:
-    """The facts from which the card of a call is made, without numbers of steps and tensors: calls with equal facts
-    have the same card. They take a small part of the time of a card.
+def card_depends_on(trace: Trace, seq: int) -> tuple[Hashable, tuple[str, ...]]:
+    """The facts from which the card of a call is made, without numbers of steps, and the names of its arguments that
+    are numbers.
+
+    Calls with equal facts have the same card but for these names, which are of the same lengths. The facts take a small
+    part of the time of a card.
     """
     call = trace[seq]
     assert isinstance(call, ev.Dispatched)
     computed, own = within(trace, seq, ev.KeySetComputed), (call.operator, call.how, call.key, call.key_set)
     if computed is None:
         kernel = kernel_before(trace, call)
-        return own, kernel and (kernel.kernel, kernel.key_set, key_of_kernel(trace, kernel))
-    tensors = [tensor for _, tensor, _ in computed.arguments]
-    arguments = tuple((_argument(trace, name, tensor, computed.seq), ks) for name, tensor, ks in computed.arguments)
-    sets = (computed.included, computed.excluded, computed.mask, computed.effective, computed.generator)
-    return own, arguments, tuple(map(tensors.index, tensors)), sets, exclusion_depends_on(trace, computed.seq)
+        return (own, kernel and (kernel.kernel, kernel.key_set, key_of_kernel(trace, kernel))), ()
+    parameters, tensors, key_sets = zip(*computed.arguments, strict=True) if computed.arguments else ((), (), ())
+    sets = (key_sets, computed.included, computed.excluded, computed.mask, computed.effective, computed.generator)
+    facts = own, parameters, tuple(map(tensors.index, tensors)), sets, exclusion_depends_on(trace, computed.seq)
+    names = [tensor_name(trace, tensor, computed.seq) for tensor in tensors]
+    numbers = () if NUMBERED.search(str(facts)) else tuple(dict.fromkeys(filter(NUMBERED.fullmatch, names)))
+    return (facts, tuple(len(name) if name in numbers else name for name in names)), numbers
 
 
 @lru_cache(maxsize=64)

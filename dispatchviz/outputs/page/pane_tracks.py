@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from functools import lru_cache, partial
 from itertools import pairwise
 from operator import attrgetter
-from typing import NamedTuple
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -30,6 +29,7 @@ from dispatchviz.explain.trace_index.tensor_numbers import outermost_call
 from dispatchviz.explain.trace_index.thread_state import TELLING, thread_state
 from dispatchviz.outputs.page.interned_lines import Lines
 from dispatchviz.outputs.page.moments import NO_NODE, NO_TENSOR, Kinds, changes, moment
+from dispatchviz.outputs.page.shared_rows import Made, Rows
 from dispatchviz.outputs.page.tensor_cards import kept_card
 from dispatchviz.outputs.page.tracks import Track
 from dispatchviz.views.cursor.cursor_state import ShownStack
@@ -67,27 +67,13 @@ COSTLY = (GRAPH, TENSORS, ENGINE, NODE, STRUCTURED, MEMORY)
 
 ONLY_WITH: dict[int, type[ev.Event]] = {COMPILER: ev.GraphCaptured, MEMORY: ev.VariableSaved}
 """The panes that stay empty in a trace without events of a kind. Most programs compile nothing."""
-
-
-
-class Made(NamedTuple):
-    """The rows of a pane at a step."""
-
-    on: Hashable
-    """The input of the rows."""
-    make: Callable[[], Iterable[Line]]
-    """The function that makes them."""
-    steps: Sequence[int] = ()
-    """The steps to which they lead, which may differ between rows of the same input."""
-
-
 class Pane:
     """A pane from step to step."""
 
     def __init__(self, number: int, trace: Trace, lines: Lines) -> None:
         self._number, self._trace, self._lines = number, trace, lines
         self._usual = ON.get(number) or _always(PANES[number][1])
-        self._known: dict[Hashable, tuple[tuple[int, ...], Sequence[int]]] = {}
+        self._known: dict[Hashable, Rows] = {}
         self.rows, self.empty = Track(), Track()
         self._others = [(title, made, Track()) for title, made in OTHERS.get(number, ())]
 
@@ -110,22 +96,10 @@ class Pane:
             self.rows.show(at, self._shown(at, self._usual))
 
     def _shown(self, at: int, usual: Callable[[Trace, int], Made], how: str | None = None) -> tuple[int, ...]:
-        """Return the rows, which lead to other steps than when they were first made from the same input."""
-        on, make, steps = usual(self._trace, at)
-        if (how, on) not in self._known:
-            rows = list(make())
-            places = [-1 if row.goto not in steps else steps.index(row.goto) for row in rows]
-            self._known[how, on] = self._lines.numbers(rows), places if steps else ()
-        numbers, places = self._known[how, on]
-        if not places:
-            return numbers
-        leading = self._lines.leading
-        return tuple(
-            [
-                number if place < 0 else leading(number, steps[place])
-                for number, place in zip(numbers, places, strict=True)
-            ]
-        )
+        made = usual(self._trace, at)
+        if (how, made.on) not in self._known:
+            self._known[how, made.on] = Rows(self._lines, made)
+        return self._known[how, made.on].numbers(made)
 
     def data(self) -> dict[str, object]:
         """Return the pane as the file contains it."""
@@ -203,8 +177,9 @@ def _engine(trace: Trace, at: int, whole: bool) -> Made:
 
 def _key_set(trace: Trace, at: int) -> Made:
     call = at_or_around(trace, at, ev.Dispatched)
-    on = call and card_depends_on(trace, call.seq), stage_of(trace[at])
-    return Made(on, lambda: rows_of("key_set_pane")(trace, at, WIDTH))
+    facts, names = card_depends_on(trace, call.seq) if call else (None, ())
+    on = facts, stage_of(trace[at])
+    return Made(on, lambda: rows_of("key_set_pane")(trace, at, WIDTH), names=names)
 
 
 def _cell(trace: Trace, at: int) -> Made:
