@@ -1,9 +1,9 @@
 """The panes at every step, as tracks of lines.
 
 A pane is looked at only at the steps that can change it (``changes_of``; a test makes all panes anew at every step).
-Rows are made again only if their input changes: a call's key set and cell once, an operator's table once, the text of a
-source once for each highlighted line. The rows about tensors, Nodes and the engine are made once for each range of
-steps without events about them (``moments.py``).
+Rows are made once for each input: a call's key set and cell, an operator's table, a source with a highlighted line, a
+call stack, a state of the thread. The iterations of a loop share them (``shared_rows.py``). The rows about tensors,
+Nodes and the engine are made once for each range of steps without events about them (``moments.py``).
 """
 
 from __future__ import annotations
@@ -57,7 +57,6 @@ from dispatchviz.views.panes.memory_pane import place_of
 from dispatchviz.views.panes.output_pane import NEAR
 from dispatchviz.views.panes.pane_list import PANES, rows_of
 from dispatchviz.views.panes.source_pane import view_rows
-from dispatchviz.views.text.styled_line import Line
 
 WIDTH = 100
 """The width in columns for which the panes lay out their tables."""
@@ -67,6 +66,8 @@ COSTLY = (GRAPH, TENSORS, ENGINE, NODE, STRUCTURED, MEMORY)
 
 ONLY_WITH: dict[int, type[ev.Event]] = {COMPILER: ev.GraphCaptured, MEMORY: ev.VariableSaved}
 """The panes that stay empty in a trace without events of a kind. Most programs compile nothing."""
+
+
 class Pane:
     """A pane from step to step."""
 
@@ -214,7 +215,9 @@ def _thread(trace: Trace, at: int) -> Made:
     """
     state = thread_state(trace, at)
     facts = (*map(SWITCH, (state.grad, state.inference)), *map(AUTOCAST, state.autocast), *map(GUARD, state.guards))
-    steps = [-1 if each.seq is None else each.seq for each in (state.grad, state.inference, *state.autocast, *state.guards)]
+    steps = [
+        -1 if each.seq is None else each.seq for each in (state.grad, state.inference, *state.autocast, *state.guards)
+    ]
     kinds = (ev.Dispatched, ev.BackwardStarted) if is_live(trace.header) else ()
     within = tuple([at_or_around(trace, at, kind) is None for kind in kinds])
     others = (state.transforms, state.modes, state.included, state.excluded, within)

@@ -1,5 +1,5 @@
-"""Rows that the iterations of a loop share. They are made once for each input, and filled in with the steps to which they
-lead and the names of tensors that have only a number.
+"""Rows that the iterations of a loop share. They are made once for each input. The steps to which they lead, and the
+names of tensors that have only a number, are filled in.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Rows:
         found = self._first
         if made.names != self._made.names:
             new = dict(zip(self._made.names, made.names, strict=True))
-            pairs = zip(self._named, found, strict=True)
-            found = tuple([number if row is None else self._renamed(row, new) for row, number in pairs])
+            named = zip(self._named, found, strict=True)
+            found = tuple([number if row is None else self._renamed(row, new) for row, number in named])
         if self._places:
-            leading, steps, pairs = self._lines.leading, made.steps, zip(self._places, found, strict=True)
-            found = tuple([number if place < 0 else leading(number, steps[place]) for place, number in pairs])
+            leading, steps, placed = self._lines.leading, made.steps, zip(self._places, found, strict=True)
+            found = tuple([number if place < 0 else leading(number, steps[place]) for place, number in placed])
         return found
 
     def _renamed(self, row: Line, new: Mapping[str, str]) -> int:

@@ -166,7 +166,7 @@ class _Nearest:
         near = steps[max(place - NEAR, 0) : place + NEAR]
         found: dict[Steps, int] = {}
         seen = set[frozenset[Steps]]()
-        for step in sorted(near, key=lambda step: abs(step - self._at)):
+        for _, step in sorted([(abs(step - self._at), step) for step in near]):
             if (matches := self._matches[step]) not in seen:
                 seen.add(matches)
                 for each in matches:
