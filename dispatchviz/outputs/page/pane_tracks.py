@@ -215,9 +215,8 @@ def _thread(trace: Trace, at: int) -> Made:
     """
     state = thread_state(trace, at)
     facts = (*map(SWITCH, (state.grad, state.inference)), *map(AUTOCAST, state.autocast), *map(GUARD, state.guards))
-    steps = [
-        -1 if each.seq is None else each.seq for each in (state.grad, state.inference, *state.autocast, *state.guards)
-    ]
+    set_by = (state.grad.seq, state.inference.seq, *(each.seq for each in state.autocast))
+    steps = [-1 if seq is None else seq for seq in (*set_by, *(guard.seq for guard in state.guards))]
     kinds = (ev.Dispatched, ev.BackwardStarted) if is_live(trace.header) else ()
     within = tuple([at_or_around(trace, at, kind) is None for kind in kinds])
     others = (state.transforms, state.modes, state.included, state.excluded, within)
