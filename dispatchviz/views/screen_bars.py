@@ -293,7 +293,11 @@ def why_lines(trace: Trace, at: int) -> list[Line]:
     """The sentence of a step, the message of an error, the rule with PyTorch's function and file, and how the step is
     known.
     """
-    event, sentence = trace[at], sentence_at(trace, at)
+    return lines_of_sentence(trace, trace[at], sentence_at(trace, at))
+
+
+def lines_of_sentence(trace: Trace, event: AnyEvent, sentence: str) -> list[Line]:
+    """The rows of an event with a sentence that is known."""
     return [
         *(line(*part) for part in sentence_spans(sentence)),
         *message_lines(event, sentence),

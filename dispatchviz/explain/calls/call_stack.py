@@ -93,14 +93,25 @@ ENTERED = (
 """The kinds of events that have frames."""
 
 
-@lru_cache(maxsize=4)
 def call_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:
     """The frames around step ``seq``, outermost first. A step that enters a function is its own last frame.
 
     The frames of the program are where they were entered: those of a hook are within the Node that runs it.
     """
-    events = [*reversed(list(trace.ancestors(seq))), trace[seq]]
-    found = [*programs_frames(trace, seq), *(frame for event in events for frame in frames_of(trace, event, seq))]
+    columns = trace.columns
+    around = seq if isinstance(trace[seq], ENTERED) else columns.parents[seq]
+    return _stack(trace, around, columns.lines[seq])
+
+
+@lru_cache(maxsize=64)
+def _stack(trace: Trace, around: int, line: int) -> tuple[Frame, ...]:
+    """The frames at all steps directly within an event and on the same line of the program; -1 for no event, no
+    line.
+    """
+    found = list(programs_frames(trace, line)) if line >= 0 else []
+    for seq in (around, *trace.columns.ancestors(around))[::-1] if around >= 0 else ():
+        is_node = line >= 0 and isinstance(trace[seq], ev.NodeStarted)
+        found += frames_of(trace, trace[seq], line) if is_node else _with_roles(trace, seq)
     return tuple(sorted(found, key=lambda frame: frame.seq))
 
 

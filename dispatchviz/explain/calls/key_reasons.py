@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from functools import lru_cache
+
 from dispatchviz.core.keys.key_set import default_excluded_set, default_included_set, highest_backend, raw
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
@@ -94,6 +97,20 @@ def exclusion(trace: Trace, seq: int, key: DispatchKey, it: str = "it") -> str:
     if key.name.startswith("Autocast") and default_excluded_set & raw(key):
         return f"the thread-local exclude set has {it} while autocast is off"
     return f"the thread-local exclude set has {it}"
+
+
+def exclusion_depends_on(trace: Trace, seq: int) -> Hashable:
+    """The facts of the thread from which the reasons for its sets are made: its guards, and inference mode."""
+    guards = (_guard_facts(trace, each.seq) for each in trace.ancestors(seq) if isinstance(each, ev.GuardEntered))
+    return tuple(guards), latest(index(trace).inference, seq)
+
+
+@lru_cache(maxsize=64)
+def _guard_facts(trace: Trace, seq: int) -> Hashable:
+    guard = trace[seq]
+    assert isinstance(guard, ev.GuardEntered)
+    sets = (guard.included_before, guard.included, guard.excluded_before, guard.excluded)
+    return guard.guard, sets, guard_reason(trace, guard)
 
 
 def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:

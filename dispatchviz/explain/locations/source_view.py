@@ -50,27 +50,7 @@ class SourceView:
     """The line number in that file that the step comes from; 0 if unknown."""
 
 
-def source_at(trace: Trace, seq: int) -> SourceView:
-    """Return the sources to show at step ``seq``."""
-    stack = user_stack(trace, seq)
-    line = stack[-1] if stack else None
-    file = line.file if line else next(iter(trace.header.sources), "")
-    code = _code(trace, seq)
-    running = _running(trace, seq, code) if code else _NOTHING
-    return SourceView(
-        file=file,
-        line=line.line if line else 0,
-        called_from=stack[-2::-1],
-        lines=source_lines(trace, file),
-        running=running.file,
-        kernel=code.kernel if isinstance(code, ev.KernelEntered) and running.first == code.line else "",
-        running_lines=_lines(trace, running.file)[running.first - 1 : running.last] if running.file else (),
-        running_first=running.first,
-        running_line=running.line,
-    )
-
-
-class _Running(NamedTuple):
+class Running(NamedTuple):
     """A function, and the line in it that a step comes from."""
 
     file: str
@@ -80,7 +60,47 @@ class _Running(NamedTuple):
     """The line; 0 if unknown."""
 
 
-_NOTHING = _Running("", 0, 0, 0)
+_NOTHING = Running("", 0, 0, 0)
+
+
+class SourcePlace(NamedTuple):
+    """The place of a step in the sources."""
+
+    line: int
+    """The step of the program's line; -1 if none has been reached."""
+    kernel: str
+    running: Running
+
+
+def source_at(trace: Trace, seq: int) -> SourceView:
+    """Return the sources to show at step ``seq``."""
+    return source_of(trace, source_place(trace, seq))
+
+
+def source_place(trace: Trace, seq: int) -> SourcePlace:
+    """Return the place of step ``seq``, from which the sources to show are found."""
+    code = _code(trace, seq)
+    running = _running(trace, seq, code) if code else _NOTHING
+    kernel = code.kernel if isinstance(code, ev.KernelEntered) and running.first == code.line else ""
+    return SourcePlace(trace.columns.lines[seq], kernel, running)
+
+
+def source_of(trace: Trace, place: SourcePlace) -> SourceView:
+    """Return the sources to show at a place."""
+    stack, running = user_stack(trace, place.line) if place.line >= 0 else (), place.running
+    line = stack[-1] if stack else None
+    file = line.file if line else next(iter(trace.header.sources), "")
+    return SourceView(
+        file=file,
+        line=line.line if line else 0,
+        called_from=stack[-2::-1],
+        lines=source_lines(trace, file),
+        running=running.file,
+        kernel=place.kernel,
+        running_lines=_lines(trace, running.file)[running.first - 1 : running.last] if running.file else (),
+        running_first=running.first,
+        running_line=running.line,
+    )
 
 
 Code = ev.KernelEntered | ev.ImplEntered | ev.NodeStarted | ev.FunctionEntered
@@ -114,25 +134,26 @@ def _lines(trace: Trace, file: str) -> tuple[str, ...]:
     return source_lines(trace, file) if file in trace.header.sources else lines_of_file(file)
 
 
-def _running(trace: Trace, seq: int, code: Code) -> _Running:
+def _running(trace: Trace, seq: int, code: Code) -> Running:
     """Return the function that contains a step, with the line of the step. The function's own event has no line."""
-    whole = _Running(code.file, code.line, code.end_line, 0)
+    file, first, last = code.file, code.line, code.end_line
     read = _read(trace, code.seq) if seq != code.seq else None
     if read is None:
-        return whole
+        return Running(file, first, last, 0)
     function, events, numbers = read
     if isinstance(trace[seq], OVER) and trace[seq].parent == code.seq:
-        return _Running(*whole[:3], _only_return(function))
+        return Running(file, first, last, _only_return(function))
+    if seq in numbers and not len(trace.steps_of(ev.ForwardFormulaEntered)):
+        return Running(file, first, last, numbers[seq])
     around = (seq, *takewhile(lambda step: step != code.seq, trace.columns.ancestors(seq)))
     line = _line_of(around, numbers)
-    formulas = trace.steps_of(ev.ForwardFormulaEntered)
-    in_formula = len(formulas) > 0 and any(isinstance(trace[at], ev.ForwardFormulaEntered) for at in around)
-    found = _forward_mode_function(code.file, function, line) if in_formula else None
+    in_formula = any(isinstance(trace[at], ev.ForwardFormulaEntered) for at in around)
+    found = _forward_mode_function(file, function, line) if in_formula else None
     if found is None:
-        return _Running(*whole[:3], line)
+        return Running(file, first, last, line)
     within = [event for event in events if numbers[event.seq] == line]
     line = _line_of(around, _numbered(within, event_lines.lines_of(found.file, found.function, within)))
-    return _Running(found.file, found.function.lineno, found.function.end_lineno or 0, line)
+    return Running(found.file, found.function.lineno, found.function.end_lineno or 0, line)
 
 
 class _Read(NamedTuple):

@@ -182,7 +182,12 @@ def created_nodes(trace: Trace, begin: int, end: int) -> Iterator[int]:
 
 def last_event(trace: Trace, at: int, kind: type[E]) -> E | None:
     """Return the last event of a kind up to a step, or None if there is none yet."""
-    return next(latest_first(trace, at, kind), None)
+    steps = trace.steps_of(kind)
+    for place in range(bisect_right(steps, at) - 1, -1, -1):
+        event = trace[steps[place]]
+        if isinstance(event, kind):  # false if the file is damaged there
+            return event
+    return None
 
 
 def latest_first(trace: Trace, at: int, kind: type[E]) -> Iterator[E]:

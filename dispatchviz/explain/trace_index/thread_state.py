@@ -6,9 +6,10 @@ the state is that of a new thread, with which most recordings begin.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from weakref import WeakKeyDictionary
 
@@ -142,18 +143,21 @@ def thread_state(trace: Trace, at: int) -> ThreadState:
 
 
 def _found(trace: Trace, at: int) -> ThreadState:
-    guards = tuple(_guards(trace, at))
+    guards = tuple(_guard(trace, event.seq) for event in open_guards(trace, at))
     included, excluded = _sets(trace, at)
-    return ThreadState(
-        guards,
-        _grad(trace, at),
-        _inference(trace, at),
-        _autocast(trace, at, excluded),
-        tuple(transforms(trace, at)),
-        tuple(_modes(guards)),
-        included,
-        excluded,
-    )
+    grad, inference, stack = _switches(trace, bisect_right(trace.steps_of(*SWITCHES), at))
+    autocast = _autocast(trace, at, excluded)
+    return ThreadState(guards, grad, inference, autocast, stack, tuple(_modes(guards)), included, excluded)
+
+
+SWITCHES = (ev.GradModeChanged, ev.InferenceModeChanged, ev.DynamicLayerPushed, ev.DynamicLayerPopped)
+
+
+@lru_cache(maxsize=16)
+def _switches(trace: Trace, many: int) -> tuple[Switch, Switch, tuple[str, ...]]:
+    """Return grad mode, inference mode and the stack of functorch after some of ``SWITCHES``."""
+    at = trace.steps_of(*SWITCHES)[many - 1] if many else -1
+    return _grad(trace, at), _inference(trace, at), tuple(transforms(trace, at))
 
 
 def open_guards(trace: Trace, at: int) -> list[ev.GuardEntered]:
@@ -164,17 +168,19 @@ def open_guards(trace: Trace, at: int) -> list[ev.GuardEntered]:
     return [each for each in around if each.seq != ended][::-1]
 
 
-def _guards(trace: Trace, at: int) -> Iterator[Guard]:
-    for event in open_guards(trace, at):
-        yield Guard(
-            event.guard,
-            event.seq,
-            event.included & ~event.included_before & ~BACKENDS,
-            event.included_before & ~event.included & ~BACKENDS,
-            event.excluded & ~event.excluded_before & ~BACKENDS,
-            event.excluded_before & ~event.excluded & ~BACKENDS,
-            event.guard not in pytorch_guards() and event.excluded == event.excluded_before,
-        )
+@lru_cache(maxsize=256)
+def _guard(trace: Trace, seq: int) -> Guard:
+    event = trace[seq]
+    assert isinstance(event, ev.GuardEntered)
+    return Guard(
+        event.guard,
+        event.seq,
+        event.included & ~event.included_before & ~BACKENDS,
+        event.included_before & ~event.included & ~BACKENDS,
+        event.excluded & ~event.excluded_before & ~BACKENDS,
+        event.excluded_before & ~event.excluded & ~BACKENDS,
+        event.guard not in pytorch_guards() and event.excluded == event.excluded_before,
+    )
 
 
 @cache

@@ -15,6 +15,9 @@ from dispatchviz.views.text.styled_line import Line, Span
 HERE, CUT, SHADED = 1, 2, 4
 """Flags of a line."""
 
+Facts = tuple[int, int, int, int, int, int]
+"""A line as it is in the columns (``COLUMNS_OF_LINES``)."""
+
 
 class Lines:
     """The table of the lines of a page. Number 0 is the empty text and the empty line."""
@@ -26,9 +29,10 @@ class Lines:
         self._rows: dict[tuple[int, ...], int] = {}
         self._span_texts: list[int] = []
         self._span_roles: list[int] = []
-        self._lines: dict[Line, int] = {Line(): 0}
-        self._columns: tuple[list[int], ...] = tuple([] for _ in COLUMNS_OF_LINES)
-        self._add(Line())
+        self._lines: dict[Line, int] = {}
+        self._leading: dict[tuple[int, int], int] = {}
+        self._facts: list[Facts] = []
+        self.number(Line())
 
     def text(self, text: str) -> int:
         """Return the number of a text."""
@@ -47,27 +51,33 @@ class Lines:
         """Return the number of a line."""
         known = self._lines.get(row)
         if known is None:
-            known = self._lines[row] = len(self._lines)
-            self._add(cut_row(row))
+            known = self._lines[row] = len(self._facts)
+            self._facts.append(self._facts_of(cut_row(row)))
+        return known
+
+    def leading(self, number: int, goto: int) -> int:
+        """Return the number of a line that differs from another one only in the step to which it leads."""
+        known = self._leading.get((number, goto))
+        if known is None:
+            row, key, value, before, indent, flags = self._facts[number]
+            if before == goto + 1:
+                return number
+            known = self._leading[number, goto] = len(self._facts)
+            self._facts.append((row, key, value, goto + 1, indent, flags))
         return known
 
     def numbers(self, rows: Iterable[Line]) -> tuple[int, ...]:
         """Return the numbers of some lines."""
-        rows = list(rows)
-        found = list(map(self._lines.get, rows))
-        return tuple(self.number(row) if known is None else known for row, known in zip(rows, found, strict=True))
+        return tuple(map(self.number, rows))
 
-    def _add(self, row: Line) -> None:
+    def _facts_of(self, row: Line) -> Facts:
         known = map(self._spans.get, row.spans)
         spans = tuple(self.span(*span) if seen is None else seen for span, seen in zip(row.spans, known, strict=True))
         goto = 0 if row.goto is None else row.goto + 1
         flags = HERE * row.here + CUT * row.cut + SHADED * row.shaded
         key = self.text(_without_step(row.key, row.goto))
         number = self._rows.setdefault(spans, len(self._rows))
-        for column, fact in zip(
-            self._columns, (number, key, self.text(row.value), goto, row.indent, flags), strict=True
-        ):
-            column.append(fact)
+        return number, key, self.text(row.value), goto, row.indent, flags
 
     def data(self) -> dict[str, object]:
         """Return the table as the file contains it: in columns, each encoded as ``COLUMNS`` says."""
@@ -77,7 +87,7 @@ class Lines:
             "span_roles": self._span_roles,
             "rows": [len(row) for row in self._rows],
             "row_spans": [span for row in self._rows for span in row],
-            **dict(zip(COLUMNS_OF_LINES, self._columns, strict=True)),
+            **dict(zip(COLUMNS_OF_LINES, map(list, zip(*self._facts, strict=True)), strict=True)),
         }
         return {"roles": list(self._roles), **{name: how(columns[name]) for name, how in COLUMNS.items()}}
 

@@ -1,32 +1,35 @@
 """The panes at every step, as tracks of lines.
 
 A pane is looked at only at the steps that can change it (``changes_of``; a test makes all panes anew at every step).
-Rows are made again only if their input changes: a call's key set and cell once, an operator's table once, the text of a
-source once for each highlighted line. The rows about tensors, Nodes and the engine are made once for each range of
-steps without events about them (``moments.py``).
+Rows are made once for each input: a call's key set and cell, an operator's table, a source with a highlighted line, a
+call stack, a state of the thread. The iterations of a loop share them (``shared_rows.py``). The rows about tensors,
+Nodes and the engine are made once for each range of steps without events about them (``moments.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
+from operator import attrgetter
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_stack import ENTERED, Frame, call_stack
 from dispatchviz.explain.calls.cell_card import cell_card
-from dispatchviz.explain.calls.key_set_card import key_set_card
+from dispatchviz.explain.calls.key_set_card import card_depends_on
 from dispatchviz.explain.calls.operator_cells import operator_cells
 from dispatchviz.explain.codegen.operator_at_step import running_operator
 from dispatchviz.explain.graph.node.node_of_step import node_of_step
-from dispatchviz.explain.locations.source_view import source_at
+from dispatchviz.explain.locations.source_view import source_of, source_place
+from dispatchviz.explain.trace_index.enclosing_steps import at_or_around, user_stack
 from dispatchviz.explain.trace_index.recorded_engine import is_live, recorded_release
 from dispatchviz.explain.trace_index.step_tensors import parameters_of, tensors_of
 from dispatchviz.explain.trace_index.tensor_numbers import outermost_call
-from dispatchviz.explain.trace_index.thread_state import TELLING
+from dispatchviz.explain.trace_index.thread_state import TELLING, thread_state
 from dispatchviz.outputs.page.interned_lines import Lines
 from dispatchviz.outputs.page.moments import NO_NODE, NO_TENSOR, Kinds, changes, moment
+from dispatchviz.outputs.page.shared_rows import Made, Rows
 from dispatchviz.outputs.page.tensor_cards import kept_card
 from dispatchviz.outputs.page.tracks import Track
 from dispatchviz.views.cursor.cursor_state import ShownStack
@@ -54,7 +57,6 @@ from dispatchviz.views.panes.memory_pane import place_of
 from dispatchviz.views.panes.output_pane import NEAR
 from dispatchviz.views.panes.pane_list import PANES, rows_of
 from dispatchviz.views.panes.source_pane import view_rows
-from dispatchviz.views.text.styled_line import Line
 
 WIDTH = 100
 """The width in columns for which the panes lay out their tables."""
@@ -65,9 +67,6 @@ COSTLY = (GRAPH, TENSORS, ENGINE, NODE, STRUCTURED, MEMORY)
 ONLY_WITH: dict[int, type[ev.Event]] = {COMPILER: ev.GraphCaptured, MEMORY: ev.VariableSaved}
 """The panes that stay empty in a trace without events of a kind. Most programs compile nothing."""
 
-Made = tuple[Hashable, Callable[[], Iterable[Line]]]
-"""The input of a pane, and the function that makes its rows."""
-
 
 class Pane:
     """A pane from step to step."""
@@ -75,7 +74,7 @@ class Pane:
     def __init__(self, number: int, trace: Trace, lines: Lines) -> None:
         self._number, self._trace, self._lines = number, trace, lines
         self._usual = ON.get(number) or _always(PANES[number][1])
-        self._known: dict[Hashable, tuple[int, ...]] = {}
+        self._known: dict[Hashable, Rows] = {}
         self.rows, self.empty = Track(), Track()
         self._others = [(title, made, Track()) for title, made in OTHERS.get(number, ())]
 
@@ -98,10 +97,10 @@ class Pane:
             self.rows.show(at, self._shown(at, self._usual))
 
     def _shown(self, at: int, usual: Callable[[Trace, int], Made], how: str | None = None) -> tuple[int, ...]:
-        on, made = usual(self._trace, at)
-        if (how, on) not in self._known:
-            self._known[how, on] = self._lines.numbers(made())
-        return self._known[how, on]
+        made = usual(self._trace, at)
+        if (how, made.on) not in self._known:
+            self._known[how, made.on] = Rows(self._lines, made)
+        return self._known[how, made.on].numbers(made)
 
     def data(self) -> dict[str, object]:
         """Return the pane as the file contains it."""
@@ -154,13 +153,13 @@ def changes_of(number: int, trace: Trace) -> set[int]:
 
 def _always(module: str) -> Callable[[Trace, int], Made]:
     rows = rows_of(module)
-    return lambda trace, at: (at, lambda: rows(trace, at, WIDTH))
+    return lambda trace, at: Made(at, lambda: rows(trace, at, WIDTH))
 
 
 def _by_moment(module: str, quiet: Kinds, about: Callable[[Trace, int], Hashable]) -> Callable[[Trace, int], Made]:
     """Return a function for the rows of a pane about tensors or Nodes. ``about`` names those that a step concerns."""
     rows = rows_of(module)
-    return lambda trace, at: ((moment(trace, at, quiet), about(trace, at)), lambda: rows(trace, at, WIDTH))
+    return lambda trace, at: Made((moment(trace, at, quiet), about(trace, at)), lambda: rows(trace, at, WIDTH))
 
 
 def _tensors(trace: Trace, at: int) -> Hashable:
@@ -170,26 +169,29 @@ def _tensors(trace: Trace, at: int) -> Hashable:
 
 def _tensor_rows(trace: Trace, at: int) -> Made:
     on = moment(trace, at, NO_TENSOR), _tensors(trace, at)
-    return on, lambda: tensors_pane.rows(trace, at, WIDTH, kept_card)
+    return Made(on, lambda: tensors_pane.rows(trace, at, WIDTH, kept_card))
 
 
 def _engine(trace: Trace, at: int, whole: bool) -> Made:
-    return moment(trace, at, NO_NODE), lambda: engine_pane.rows_as(trace, at, whole)
+    return Made(moment(trace, at, NO_NODE), lambda: engine_pane.rows_as(trace, at, whole))
 
 
 def _key_set(trace: Trace, at: int) -> Made:
-    on = key_set_card(trace, at), stage_of(trace[at])
-    return on, lambda: rows_of("key_set_pane")(trace, at, WIDTH)
+    call = at_or_around(trace, at, ev.Dispatched)
+    facts, names = card_depends_on(trace, call.seq) if call else (None, ())
+    on = facts, stage_of(trace[at])
+    return Made(on, lambda: rows_of("key_set_pane")(trace, at, WIDTH), names=names)
 
 
 def _cell(trace: Trace, at: int) -> Made:
     card = cell_card(trace, at)
-    return card, lambda: rows_of("cell_pane")(trace, at, WIDTH)
+    return Made(card, lambda: rows_of("cell_pane")(trace, at, WIDTH))
 
 
 def _stack(trace: Trace, at: int) -> Made:
     frames = call_stack(trace, at)
-    return _named(frames), lambda: frame_rows(frames, WIDTH)
+    on = tuple([(frame.title, frame.file, frame.role) for frame in frames])
+    return Made(on, lambda: frame_rows(frames, WIDTH), [frame.seq for frame in frames])
 
 
 def _named(frames: Iterable[Frame]) -> tuple[tuple[str, str, int, str], ...]:
@@ -204,21 +206,49 @@ def _whole_stack(how: ShownStack, trace: Trace, at: int) -> Made:
     last = frames[-1].seq if frames else -1
     guards = tuple(each.seq for each in trace.ancestors(at) if isinstance(each, ev.GuardEntered) and each.seq < last)
     enters = last == at
-    return (_named(frames), guards, enters), lambda: calls_pane.rows_as(how, trace, at, WIDTH)
+    return Made((_named(frames), guards, enters), lambda: calls_pane.rows_as(how, trace, at, WIDTH))
+
+
+def _thread(trace: Trace, at: int) -> Made:
+    """Return the input of the thread's state, apart from the steps that set it. A recording of an installed PyTorch
+    shows more of it within calls, and less within a backward.
+    """
+    state = thread_state(trace, at)
+    facts = (*map(SWITCH, (state.grad, state.inference)), *map(AUTOCAST, state.autocast), *map(GUARD, state.guards))
+    set_by = (state.grad.seq, state.inference.seq, *(each.seq for each in state.autocast))
+    steps = [-1 if seq is None else seq for seq in (*set_by, *(guard.seq for guard in state.guards))]
+    kinds = (ev.Dispatched, ev.BackwardStarted) if is_live(trace.header) else ()
+    within = tuple([at_or_around(trace, at, kind) is None for kind in kinds])
+    others = (state.transforms, state.modes, state.included, state.excluded, within)
+    is_set = tuple([step >= 0 for step in steps])
+    return Made((facts, is_set, others), lambda: rows_of("thread_pane")(trace, at, WIDTH), steps)
+
+
+SWITCH = attrgetter("on", "why")
+AUTOCAST = attrgetter("device", "on", "dtype", "excluded")
+GUARD = attrgetter("name", "includes", "no_longer_includes", "excludes", "no_longer_excludes", "is_mode")
+"""The facts about a part of the thread's state, without the step that set it."""
 
 
 def _source(trace: Trace, at: int) -> Made:
-    view, operator = source_at(trace, at), running_operator(trace, at)
-    callers = tuple(caller.seq for caller in view.called_from)
+    place, operator = source_place(trace, at), running_operator(trace, at)
+    lines, callers = _program_lines(trace, place.line)
     elsewhere = bool(recorded_release(trace.header))
-    running = (view.running, view.kernel, view.running_first, view.running_line)
-    return (view.file, view.line, callers, running, operator), lambda: view_rows(view, operator, elsewhere)
+    on = lines, place.kernel, place.running, operator
+    return Made(on, lambda: view_rows(source_of(trace, place), operator, elsewhere), callers)
+
+
+@lru_cache(maxsize=64)
+def _program_lines(trace: Trace, line: int) -> tuple[Hashable, Sequence[int]]:
+    """Return the program's line and those that called its function, and the steps of the callers."""
+    stack = user_stack(trace, line) if line >= 0 else ()
+    return tuple((each.file, each.line, each.function) for each in stack), [each.seq for each in stack[:-1]]
 
 
 def _table(trace: Trace, at: int) -> Made:
     cells = operator_cells(trace, at)
     chosen = cells and (cells.operator, cells.chosen.cell, cells.chosen.kernel, cells.chosen.reason, cells.registered)
-    return chosen, lambda: rows_of("table_pane")(trace, at, WIDTH)
+    return Made(chosen, lambda: rows_of("table_pane")(trace, at, WIDTH))
 
 
 CHANGED_BY: dict[int, tuple[type[ev.Event], ...]] = {
@@ -248,6 +278,7 @@ ON: dict[int, Callable[[Trace, int], Made]] = {
     CALLS: _stack,
     SOURCE: _source,
     TABLE: _table,
+    THREAD: _thread,
     GRAPH: _by_moment("graph_pane", NO_NODE, lambda trace, at: None),
     NODE: _by_moment("node_pane", NO_NODE, node_of_step),
     TENSORS: _tensor_rows,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.record.events import BackwardStarted, ProgramRaised
+from dispatchviz.core.record.events import BackwardStarted, ErrorRaised, ProgramRaised
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.joined_columns import in_memory
 from dispatchviz.explain.diagnosis.mistakes import mistakes
+from dispatchviz.explain.kinds.all_kinds import rule
 from dispatchviz.explain.outline.levels import DEFAULT
 from dispatchviz.explain.sentences.glossary import TERMS
 from dispatchviz.explain.trace_index.recorded_engine import why_chosen
@@ -32,7 +34,15 @@ from dispatchviz.outputs.page.walk_data import walk_data
 from dispatchviz.views.layout.pane_layout import STEPS
 from dispatchviz.views.lesson_rows import said
 from dispatchviz.views.pane_help import ABOUT, LEGEND
-from dispatchviz.views.screen_bars import direction, engine_spans, first_notes, place_at_depth, short, why_lines
+from dispatchviz.views.screen_bars import (
+    direction,
+    engine_spans,
+    first_notes,
+    lines_of_sentence,
+    place_at_depth,
+    sentence_at,
+    short,
+)
 from dispatchviz.views.session import Session
 from dispatchviz.views.text import code_colors
 from dispatchviz.views.text.marked_terms import with_terms
@@ -102,14 +112,18 @@ def _reason(trace: Trace) -> list[Span]:
 
 def _bars(trace: Trace, lines: Lines) -> tuple[dict[str, object], dict[str, object]]:
     """Return the sentence and rule of each step, and the place of each step."""
-    why, where = Track(), Track()
+    why, where, known = Track(), Track(), dict[Hashable, tuple[int, ...]]()
     marked = cache(lambda row: lines.number(with_terms(trace, row)))
     placed = cache(lambda *place: (lines.number(line(*place_at_depth(*place))),))
     news, depths = changes(trace, *TELLING, BackwardStarted), trace.depths
-    for at in range(len(trace)):
+    for at, event in enumerate(trace):
         if at in news:
             now = direction(trace, at), short(thread_state(trace, at))
-        why.show(at, tuple(map(marked, why_lines(trace, at))))
+        sentence = sentence_at(trace, at)
+        on = sentence, rule(event), type(event), event.message if isinstance(event, ErrorRaised | ProgramRaised) else ""
+        if on not in known:
+            known[on] = tuple(map(marked, lines_of_sentence(trace, event, sentence)))
+        why.show(at, known[on])
         where.show(at, placed(depths[at], *now))
     return why.data(), where.data()
 

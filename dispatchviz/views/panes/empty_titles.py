@@ -60,9 +60,9 @@ def _no_graph(trace: Trace, at: int) -> Line | None:
 
 
 def _no_node(trace: Trace, at: int) -> Line | None:
-    from dispatchviz.explain.graph.node.node_of_step import node_of_step  # needed only with the pane
+    from dispatchviz.explain.graph.node.node_of_step import has_node  # needed only with the pane
 
-    return None if node_of_step(trace, at) is not None else _next(trace, at, ev.NodeCreated, "no Node here")
+    return None if has_node(trace, at) else _next(trace, at, ev.NodeCreated, "no Node here")
 
 
 def _nothing_saved(trace: Trace, at: int) -> Line | None:

@@ -99,7 +99,7 @@ def _guard(guard: Guard) -> Line:
     said = ", ".join(f"{verb} {keys_text(keys)}" for verb, keys in changes if keys)
     kind = " (dispatch mode)" if guard.is_mode else ""
     return line(("  ", ""), (guard.name, "bold"), (kind, "dim"), (f"  {said or 'changes nothing'}", ""),
-                key=f"guard {guard.seq}", goto=guard.seq, indent=4)  # fmt: skip
+                key=f"{guard.seq} guard", goto=guard.seq, indent=4)  # fmt: skip
 
 
 def _set(name: str, raw: int) -> Line:

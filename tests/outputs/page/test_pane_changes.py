@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 
 import pytest
 
@@ -11,7 +11,9 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.things.step_things import things_of
 from dispatchviz.explain.things.uses import uses
 from dispatchviz.explain.trace_index.step_tensors import tensors_of, variables_of
+from dispatchviz.outputs.page.interned_lines import Facts, Lines
 from dispatchviz.outputs.page.pane_tracks import CHANGED_BY, COSTLY, ON, WIDTH, changes_of
+from dispatchviz.outputs.page.shared_rows import Rows
 from dispatchviz.outputs.page.step_texts import Things, answers
 from dispatchviz.outputs.page.tensor_cards import kept_card
 from dispatchviz.running.program import run
@@ -41,12 +43,28 @@ def test_a_pane_is_the_same_until_a_step_that_can_change_it(name: str, pane: int
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("pane", ON, ids=lambda pane: PANES[pane][0])
 def test_rows_that_are_used_again_are_those_that_are_made_anew(name: str, pane: int) -> None:
-    trace, known = example(name), dict[Hashable, list[Line]]()
+    assert_rows_as_anew(example(name), pane)
+
+
+@pytest.mark.parametrize("pane", ON, ids=lambda pane: PANES[pane][0])
+def test_rows_of_a_training_loop_are_those_that_are_made_anew(pane: int) -> None:
+    assert_rows_as_anew(run(Code(LOOP), output=io.StringIO()).trace, pane)
+
+
+def assert_rows_as_anew(trace: Trace, pane: int) -> None:
+    """Assert that rows that were made at another step are those of the step."""
+    lines, known = Lines(), dict[Hashable, Rows]()
     for at in range(len(trace)):
         if nothing(pane, trace, at) is None:
-            on, made = ON[pane](trace, at)
-            anew = list(made())
-            assert known.setdefault(on, anew) == anew, at
+            made = ON[pane](trace, at)
+            if made.on not in known:
+                known[made.on] = Rows(lines, made)
+            assert facts(lines, known[made.on].numbers(made)) == facts(lines, lines.numbers(made.make())), at
+
+
+def facts(lines: Lines, numbers: Iterable[int]) -> list[Facts]:
+    """Return all that the file contains of some lines."""
+    return [lines._facts[number] for number in numbers]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

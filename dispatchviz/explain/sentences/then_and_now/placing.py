@@ -165,7 +165,10 @@ class _Nearest:
         place = bisect_left(steps, self._at)
         near = steps[max(place - NEAR, 0) : place + NEAR]
         found: dict[Steps, int] = {}
-        for step in sorted(near, key=lambda step: abs(step - self._at)):
-            for each in self._matches[step]:
-                found.setdefault(each, step)
+        seen = set[frozenset[Steps]]()
+        for _, step in sorted([(abs(step - self._at), step) for step in near]):
+            if (matches := self._matches[step]) not in seen:
+                seen.add(matches)
+                for each in matches:
+                    found.setdefault(each, step)
         return found
