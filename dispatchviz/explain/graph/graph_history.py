@@ -114,7 +114,8 @@ class GraphHistory:
 
     def targets(self, node: int) -> Iterable[int]:
         """Return the Nodes that the edges of a Node finally lead to."""
-        return self._targets_at(node, len(self.events))
+        made = self.structures.all_edges(node)
+        return [edge[0] for edge in made[-1].edges if edge] if made else ()
 
     def target(self, node: int, edge: int) -> int | None:
         """Return the Node that one edge of a Node finally leads to."""
