@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from dispatchviz.core.record import events as ev
@@ -51,8 +51,6 @@ class NodeStructures:
 
     def __init__(self, events: NodeEvents) -> None:
         self._events = events
-        code = events.columns.code
-        self._created, self._collected, self._started = map(code, (ev.NodeCreated, ev.EdgesCollected, ev.NodeStarted))
         self._known: dict[int, _Made] = {}
         self._most = KEPT
 
@@ -103,20 +101,16 @@ class NodeStructures:
         """Return the steps of the creation of Nodes, each with its Node: those of the kinds that create Nodes, or for
         few Nodes, theirs.
         """
-        of_step, kinds, wanted = (
-            self._events.columns.nodes,
-            self._events.columns.kinds,
-            (self._created, self._collected),
-        )
-        created = self._events.of_kind(ev.NodeCreated)
+        known, making = self._events, (ev.NodeCreated, ev.EdgesCollected)
+        created = known.of_kind(ev.NodeCreated)
         if FEW * len(nodes) < len(created):
-            found = {step: node for node in nodes for step in self._events.steps(node) if kinds[step] in wanted}
+            found = {step: node for node in nodes for step in known.of_kinds(node, *making)}
         else:
-            steps = chain(created, self._events.of_kind(ev.EdgesCollected))
+            steps, of_step = chain(created, known.of_kind(ev.EdgesCollected)), known.columns.nodes
             found = {step: node for step in steps if (node := of_step[step]) in nodes}
-        for node in nodes.keys() - {node for step, node in found.items() if kinds[step] == self._created}:
-            started = (step for step in self._events.steps(node) if kinds[step] == self._started)
-            found.update((step, node) for step in islice(started, 1))
+        kinds, code = known.columns.kinds, known.columns.code(ev.NodeCreated)
+        for node in nodes.keys() - {node for step, node in found.items() if kinds[step] == code}:
+            found.update((step, node) for step in known.of_kinds(node, ev.NodeStarted)[:1])
         return found
 
 
