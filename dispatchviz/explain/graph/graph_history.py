@@ -86,6 +86,12 @@ class GraphHistory:
             found = self._renaming_steps[tensor] = sorted(steps)
         return found
 
+    def read_ahead(self) -> None:
+        """Find what depends on all Nodes and passes, so that no later question has to."""
+        self.last_mark(len(self.events) - 1)
+        self.backwards.ended_last(len(self.events) - 1)
+        _ = self.events.seen, self.events.released
+
     def entries(self, node: int, at: int) -> list[Entry]:
         """Return the part of a Node's history that shows at a step, in order: its creation, and its latest changes."""
         return sorted([*self._made_until(node, at), *self._latest(node, at), *self.marks(node, at)], key=_step)

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 PACKAGE = Path(__file__).parents[2]
 
+LONG = tuple(f"core/generated/{name}.py" for name in ("variable_type", "register_cpu_cuda", "nodes", "register_meta"))
+
 
 class Found(NamedTuple):
     """A function of ours."""
@@ -90,6 +92,13 @@ def _defined(file: str, name: str) -> Found | None:
     at = _definitions(file).get(name)
     function = None if at is None else own_function_at(file, at)
     return None if function is None else Found(file, function)
+
+
+def read_ahead() -> None:
+    """Read the long files that nearly every call runs, which takes longer than the rest of a step."""
+    for file in LONG:
+        _definitions(file)
+        _imports(file)
 
 
 @functools.cache
