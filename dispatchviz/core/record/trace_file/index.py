@@ -430,4 +430,4 @@ def _sums(differences: memoryview[int]) -> Sequence[int]:
 
     import numpy as np  # loading it takes longer than short traces
 
-    return np.cumsum(differences, dtype=np.int32).data
+    return np.frombuffer(differences, np.int32).cumsum(dtype=np.int32).data
