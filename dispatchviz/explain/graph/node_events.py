@@ -53,6 +53,8 @@ MENTIONS = (
 )
 """The events about a Node that do not change it."""
 
+ABOUT: tuple[type[ev.Event], ...] = (*LIFE, *MENTIONS)
+
 KEPT = 1024
 """The number of Nodes, each at a step, whose engine events are remembered."""
 
@@ -65,7 +67,7 @@ class NodeEvents:
 
     def __init__(self, trace: Trace) -> None:
         self.events, self.columns = trace.events, trace.columns
-        self._life, self._about = self._codes(LIFE), self._codes((*LIFE, *MENTIONS))
+        self._life, self._about = self._codes(LIFE), self._codes(ABOUT)
         self._run = self._life - self._codes(MAKING)
         self._started, self._met = map(self.columns.code, (ev.NodeStarted, ev.DependencyMet))
         self._by_kind = StepsByKind(self.columns, self.columns.of_node)
@@ -86,7 +88,7 @@ class NodeEvents:
 
     def of_kind(self, kind: type[ev.Event]) -> Sequence[int]:
         """Return the steps of a kind."""
-        return self.columns.of_kind.get(self.columns.code(kind), ())
+        return self.columns.steps_of((kind,))
 
     def between(self, kind: type[ev.Event], first: int, last: int) -> Sequence[int]:
         """Return the steps of a kind from one step to another, both included."""
@@ -183,8 +185,12 @@ class NodeEvents:
 
     def begun(self, at: int) -> bool:
         """Return whether any Node has appeared at a step."""
-        of_kind = self.columns.of_kind
-        return any(of_kind[code][0] <= at for code in self._life)
+        return self._begin <= at
+
+    @cached_property
+    def _begin(self) -> int:
+        """The first step that changes a Node; the number of steps if there is none."""
+        return min((steps[0] for kind in LIFE if (steps := self.of_kind(kind))), default=len(self))
 
     def is_about_node(self, at: int) -> bool:
         """Return whether the event of a step is about one Node."""
@@ -192,7 +198,7 @@ class NodeEvents:
 
     def last_node(self, at: int) -> int | None:
         """Return the Node of the last event about a Node."""
-        groups = [self.columns.of_kind[code] for code in self._about]
+        groups = map(self.of_kind, ABOUT)
         last = max((steps[position - 1] for steps in groups if (position := bisect_right(steps, at))), default=-1)
         written = self.of_kind(ev.GradientAccumulated)
         for position in range(bisect_right(written, at) - 1, -1, -1):
