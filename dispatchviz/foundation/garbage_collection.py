@@ -52,7 +52,9 @@ BY_CLOCK = (5_000, 5, OBJECTS)
 """The thresholds while a screen is open: never a full collection, and small ones a little later than usual."""
 
 DUE = 2
-"""The number of smaller collections after which a full one is due. Python's 10 would let it take a tenth of a second."""
+"""The number of smaller collections after which a full one is due. After Python's 10 it would take a tenth of a
+second.
+"""
 
 _before_screen: list[tuple[int, int, int]] = []
 """The thresholds from before ``collect_by_clock``."""
