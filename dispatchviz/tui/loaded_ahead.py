@@ -1,5 +1,5 @@
-"""What keys need, loaded in the background once the first screen is complete, so that no key waits for it: code, the
-sources that the source pane shows, and the facts about all Nodes of the trace.
+"""The code, the sources and the facts about all Nodes that keys need, loaded in the background once the first screen is
+complete, so that no key waits for them.
 
 The list of modules has the code that is loaded on first use: panes, screens over the stepper, and what they in turn
 load when they are needed. ``tests/tui/test_loaded_ahead.py`` looks for keys that load more.
