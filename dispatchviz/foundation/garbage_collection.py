@@ -51,8 +51,10 @@ def collect_as_usual() -> None:
 BY_CLOCK = (5_000, 5, OBJECTS)
 """The thresholds while a screen is open: never a full collection, and small ones a little later than usual."""
 
-DUE = 10
-"""The number of smaller collections after which a full one is due, as usual."""
+DUE = 2
+"""The number of smaller collections after which a full one is due. After Python's 10 it would take a tenth of a
+second.
+"""
 
 _before_screen: list[tuple[int, int, int]] = []
 """The thresholds from before ``collect_by_clock``."""

@@ -206,12 +206,15 @@ def test_graph_without_a_layout_is_drawn_as_rows(tmp_path: Path, folded: bool | 
     assert any("40 times 5 Nodes" in text for text in shown) == (folded is None)
 
 
+SVG = "{http://www.w3.org/2000/svg}"
+
+
 @pytest.mark.usefixtures("no_layout")
 def test_arrows_of_the_plain_picture_go_down_to_their_rows() -> None:
     graph = backward_graph(chain(5))
     root = ElementTree.fromstring(graph.svg())
-    dots = [(float(dot.attrib["cx"]), float(dot.attrib["cy"])) for dot in root.iter(f"{module._SVG}circle")]
-    paths = [path.attrib["d"] for path in root.iter(f"{module._SVG}path")]
+    dots = [(float(dot.attrib["cx"]), float(dot.attrib["cy"])) for dot in root.iter(f"{SVG}circle")]
+    paths = [path.attrib["d"] for path in root.iter(f"{SVG}path")]
     ends = {tuple(map(float, found.groups())) for path in paths if (found := re.search(r"L([\d.]+) ([\d.]+)$", path))}
     assert len(dots) == len(graph)
     assert {(x, y - 5) for x, y in dots[1:]} <= ends, "a line ends above each dot but the first"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -324,8 +325,10 @@ def _structures(known: GraphHistory, at: int, choice: Choice) -> Iterator[NodeSt
     starts = _starts(backward) if backward else known.seen_between(after, at)
     known.structures.load({*backward.nodes, *starts} if backward else starts)
     found = reached(starts, known.targets)
-    seen = sorted((step, number) for number in found if (step := known.events.first(number)) <= at)
-    return (known.structures.structure(number, at) for _, number in seen)
+    steps, nodes = known.events.seen
+    until = bisect_right(steps, at)
+    seen = sorted(place for number in found if (place := nodes.places.get(number, until)) < until)
+    return (known.structures.structure(nodes.nodes[place], at) for place in seen)
 
 
 _memories: WeakKeyDictionary[Trace, _Memory] = WeakKeyDictionary()

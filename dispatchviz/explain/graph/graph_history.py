@@ -86,6 +86,12 @@ class GraphHistory:
             found = self._renaming_steps[tensor] = sorted(steps)
         return found
 
+    def read_ahead(self) -> None:
+        """Find what depends on all Nodes and passes, so that no later question has to."""
+        self.last_mark(len(self.events) - 1)
+        self.backwards.ended_last(len(self.events) - 1)
+        _ = self.events.seen, self.events.released
+
     def entries(self, node: int, at: int) -> list[Entry]:
         """Return the part of a Node's history that shows at a step, in order: its creation, and its latest changes."""
         return sorted([*self._made_until(node, at), *self._latest(node, at), *self.marks(node, at)], key=_step)
@@ -114,7 +120,8 @@ class GraphHistory:
 
     def targets(self, node: int) -> Iterable[int]:
         """Return the Nodes that the edges of a Node finally lead to."""
-        return self._targets_at(node, len(self.events))
+        made = self.structures.all_edges(node)
+        return [edge[0] for edge in made[-1].edges if edge] if made else ()
 
     def target(self, node: int, edge: int) -> int | None:
         """Return the Node that one edge of a Node finally leads to."""

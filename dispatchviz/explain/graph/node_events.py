@@ -11,6 +11,7 @@ from typing import Self, TypeVar
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.trace_index.lookups import StepsByKind
 
 E = TypeVar("E", bound=ev.Event)
 
@@ -52,6 +53,8 @@ MENTIONS = (
 )
 """The events about a Node that do not change it."""
 
+ABOUT: tuple[type[ev.Event], ...] = (*LIFE, *MENTIONS)
+
 KEPT = 1024
 """The number of Nodes, each at a step, whose engine events are remembered."""
 
@@ -64,11 +67,10 @@ class NodeEvents:
 
     def __init__(self, trace: Trace) -> None:
         self.events, self.columns = trace.events, trace.columns
-        self._life, self._about = self._codes(LIFE), self._codes((*LIFE, *MENTIONS))
-        self._making = self._codes(MAKING)
-        self._run = self._life - self._making
+        self._life, self._about = self._codes(LIFE), self._codes(ABOUT)
+        self._run = self._life - self._codes(MAKING)
         self._started, self._met = map(self.columns.code, (ev.NodeStarted, ev.DependencyMet))
-
+        self._by_kind = StepsByKind(self.columns, self.columns.of_node)
         self._latest: dict[tuple[int, int], list[int]] = {}
         self._steps: dict[int, Sequence[int]] = {}
 
@@ -86,7 +88,7 @@ class NodeEvents:
 
     def of_kind(self, kind: type[ev.Event]) -> Sequence[int]:
         """Return the steps of a kind."""
-        return self.columns.of_kind.get(self.columns.code(kind), ())
+        return self.columns.steps_of((kind,))
 
     def between(self, kind: type[ev.Event], first: int, last: int) -> Sequence[int]:
         """Return the steps of a kind from one step to another, both included."""
@@ -105,22 +107,23 @@ class NodeEvents:
 
     def of_node(self, node: int, kind: type[E]) -> list[E]:
         """Return the events of a kind that have the Node."""
-        kinds, code = self.columns.kinds, self.columns.code(kind)
-        return list(self.read((step for step in self.steps(node) if kinds[step] == code), kind))
+        return list(self.read(self.of_kinds(node, kind), kind))
+
+    def of_kinds(self, node: int, *kinds: type[ev.Event]) -> Sequence[int]:
+        """Return the steps of some kinds that have the Node."""
+        return self._by_kind.steps(node, *kinds)
 
     def number_set(self, node: int, at: int) -> ev.SequenceNumberSet | None:
         """Return the event that set a Node's sequence number at a step, or None if it has its original number."""
         return next((event for event in reversed(self.of_node(node, ev.SequenceNumberSet)) if event.seq <= at), None)
 
-    def life(self, node: int) -> list[int]:
+    def life(self, node: int) -> Sequence[int]:
         """Return the steps at which a Node changed."""
-        kinds, life = self.columns.kinds, self._life
-        return [step for step in self.steps(node) if kinds[step] in life]
+        return self.of_kinds(node, *LIFE)
 
-    def making(self, node: int) -> list[int]:
+    def making(self, node: int) -> Sequence[int]:
         """Return the steps at which a Node was made, or got a tensor."""
-        kinds, making = self.columns.kinds, self._making
-        return [step for step in self.steps(node) if kinds[step] in making]
+        return self.of_kinds(node, *MAKING)
 
     def last(self, node: int, at: int) -> int:
         """Return the last step up to ``at`` at which a Node changed; -1 if there is none."""
@@ -159,10 +162,7 @@ class NodeEvents:
     @cached_property
     def released(self) -> dict[int, int]:
         """The step at which each Node first released its saved variables."""
-        nodes, found = self.columns.nodes, dict[int, int]()
-        for step in self.of_kind(ev.VariablesReleased):
-            found.setdefault(nodes[step], step)
-        return found
+        return self._first_of_kind(ev.VariablesReleased)
 
     @cached_property
     def seen(self) -> tuple[list[int], NodesByAge]:
@@ -185,8 +185,12 @@ class NodeEvents:
 
     def begun(self, at: int) -> bool:
         """Return whether any Node has appeared at a step."""
-        of_kind = self.columns.of_kind
-        return any(of_kind[code][0] <= at for code in self._life)
+        return self._begin <= at
+
+    @cached_property
+    def _begin(self) -> int:
+        """The first step that changes a Node; the number of steps if there is none."""
+        return min((steps[0] for kind in LIFE if (steps := self.of_kind(kind))), default=len(self))
 
     def is_about_node(self, at: int) -> bool:
         """Return whether the event of a step is about one Node."""
@@ -194,7 +198,7 @@ class NodeEvents:
 
     def last_node(self, at: int) -> int | None:
         """Return the Node of the last event about a Node."""
-        groups = [self.columns.of_kind[code] for code in self._about]
+        groups = map(self.of_kind, ABOUT)
         last = max((steps[position - 1] for steps in groups if (position := bisect_right(steps, at))), default=-1)
         written = self.of_kind(ev.GradientAccumulated)
         for position in range(bisect_right(written, at) - 1, -1, -1):
@@ -217,10 +221,11 @@ class NodeEvents:
     @cached_property
     def leaf_nodes(self) -> dict[int, int]:
         """The step at which each AccumulateGrad Node was made."""
-        nodes, found = self.columns.nodes, dict[int, int]()
-        for step in self.of_kind(ev.AccumulatorMade):
-            found.setdefault(nodes[step], step)
-        return found
+        return self._first_of_kind(ev.AccumulatorMade)
+
+    def _first_of_kind(self, kind: type[ev.Event]) -> dict[int, int]:
+        last_first = self.of_kind(kind)[::-1]
+        return dict(zip(map(self.columns.nodes.__getitem__, last_first), last_first, strict=True))
 
     @cached_property
     def accumulators(self) -> dict[int, int]:

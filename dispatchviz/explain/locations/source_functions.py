@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 PACKAGE = Path(__file__).parents[2]
 
+LONG = tuple(f"core/generated/{name}.py" for name in ("variable_type", "register_cpu_cuda", "nodes", "register_meta"))
+
 
 class Found(NamedTuple):
     """A function of ours."""
@@ -92,6 +94,13 @@ def _defined(file: str, name: str) -> Found | None:
     return None if function is None else Found(file, function)
 
 
+def read_ahead() -> None:
+    """Read the long files that nearly every call runs, which takes longer than the rest of a step."""
+    for file in LONG:
+        _definitions(file)
+        _imports(file)
+
+
 @functools.cache
 def _definitions(file: str) -> dict[str, int]:
     """Return the first line of each function at the top level of a module."""
@@ -107,8 +116,12 @@ def _imports(file: str) -> dict[str, tuple[str, str]]:
     """
     text = "\n".join(lines_of_file(file))
     found = {}
-    for module, names in re.findall(r"^\s*from dispatchviz\.([\w.]+) import (\([^)]*\)|[^\n(]+)$", text, re.MULTILINE):
+    for module, names in _IMPORT.findall(text):
         for name in re.findall(r"(\w+(?: as \w+)?)", names):
             own, _, other = name.partition(" as ")
             found[other or own] = (module.replace(".", "/"), own)
     return found
+
+
+_IMPORT = re.compile(r"from dispatchviz\.([\w.]+) import (\([^)]*\)|[^\n(]+)$", re.MULTILINE)
+"""An import. It begins with fixed letters, which a long file is searched for quickly."""

@@ -60,6 +60,11 @@ def made_nodes(trace: Trace, begin: int, end: int) -> Iterator[int]:
     return (step for step in created_nodes(trace, begin, end) if columns.names[step] != accumulates)
 
 
+def _few_made(trace: Trace, begin: int, end: int) -> list[int]:
+    """Return the steps at which operators made Nodes, at most one more than are named: a loop may make many."""
+    return list(islice(made_nodes(trace, begin, end), NAMED + 1))
+
+
 def _accumulates(trace: Trace) -> int:
     """Return the number of AccumulateGrad's name in the columns; -1 if no Node has it."""
     texts = trace.columns.name_texts
@@ -76,7 +81,7 @@ def _nodes(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
     """Yield the number of Nodes with the AccumulateGrads of leaves, if there are many, or the names of the Nodes
     without them (``leaves``).
     """
-    made = list(made_nodes(trace, begin, end))
+    made = _few_made(trace, begin, end)
     if len(made) > NAMED:
         yield f"○ {sum(1 for _ in created_nodes(trace, begin, end)):,} Nodes", "forward"
     else:
@@ -85,9 +90,9 @@ def _nodes(trace: Trace, begin: int, end: int) -> Iterator[Fact]:
 
 def leaves(trace: Trace, begin: int, end: int) -> list[Fact]:
     """Return a fact with the number of AccumulateGrads, if they were made beside a few other Nodes. It comes last."""
-    created, names, accumulates = list(created_nodes(trace, begin, end)), trace.columns.names, _accumulates(trace)
-    found = sum(names[step] == accumulates for step in created)
-    if not found or len(created) - found > NAMED:
+    others = len(_few_made(trace, begin, end))
+    found = 0 if others > NAMED else sum(1 for _ in created_nodes(trace, begin, end)) - others
+    if not found:
         return []
     return [(f"○ {'AccumulateGrad' if found == 1 else f'{found:,} AccumulateGrads'}", "forward")]
 

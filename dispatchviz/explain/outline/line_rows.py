@@ -16,7 +16,6 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 
 from dispatchviz.core.record.events import SourceLine
@@ -107,27 +106,24 @@ def _lines_read(trace: Trace) -> Iterator[tuple[int, Place, int]]:
             yield seq, Place(event.file, event.line, event.function, event.resumed, event.begins), caller
 
 
-@dataclass(slots=True)
 class _Open:
-    """A row that has not ended."""
+    """A row that has not ended. There is one for each line that ran, so its usual values are those of the class."""
 
-    row: int
-    kind: RowKind
-    file: str
-    function: str
-    begin: int
-    line: int
-    """The line of a statement. For an iteration or a call, the line of the last statement directly in it."""
-    last: int
-    """The last SourceLine of a statement. A statement begins once and may be returned to."""
     loop: Loop | None = None
     """The loop whose head a statement is."""
-    first_call: int = NONE
+    first_call = NONE
     """The row of the first call of a function in a statement."""
-    calls: int = 0
-    statements: int = 0
+    calls = 0
+    statements = 0
     """The number of statements in an iteration or a call so far."""
-    first_iteration: int = NONE
+    first_iteration = NONE
+
+    def __init__(self, row: int, kind: RowKind, place: Place, begin: int) -> None:
+        self.row, self.kind, self.place, self.begin = row, kind, place, begin
+        self.line = place.line
+        """The line of a statement. For an iteration or a call, the line of the last statement directly in it."""
+        self.last = begin
+        """The last SourceLine of a statement. A statement begins once and may be returned to."""
 
 
 class _Builder:
@@ -146,7 +142,7 @@ class _Builder:
         stack = self._stacks.get(scope)
         if stack is None:
             stack = self._stacks[scope] = []
-        base = _calling(stack, caller)
+        base = _calling(stack, caller) if caller != NONE else -1
         if base + 1 == len(stack) or not _same_function(stack[base + 1], place) or place.begins:
             if place.resumed and not stack:
                 return  # within an event, the line around the event continues
@@ -225,8 +221,9 @@ class _Builder:
     ) -> _Open:
         parent = stack[-1].row if stack else self._outside(scope)
         row = self.rows.add(seq, parent, kind, number, shown)
-        stack.append(_Open(row, kind, place.file, place.function, seq, place.line, seq))
-        return stack[-1]
+        opened = _Open(row, kind, place, seq)
+        stack.append(opened)
+        return opened
 
     def _outside(self, scope: int) -> int:
         """Return the row of the event within which lines run."""
@@ -254,11 +251,10 @@ class _Builder:
 
 def _calling(stack: list[_Open], caller: int) -> int:
     """Return the statement that a function was called from, or -1 if it is not open."""
-    if caller != NONE:
-        for at in range(len(stack) - 1, -1, -1):
-            opened = stack[at]
-            if opened.kind is STATEMENT and opened.begin <= caller <= opened.last:
-                return at
+    for at in range(len(stack) - 1, -1, -1):
+        opened = stack[at]
+        if opened.kind is STATEMENT and opened.begin <= caller <= opened.last:
+            return at
     return -1
 
 
@@ -274,7 +270,8 @@ def _is_condition(loop: Loop | None, iteration: _Open) -> bool:
 
 
 def _same_function(opened: _Open, place: Place) -> bool:
-    return opened.function == place.function and opened.file == place.file
+    same = opened.place
+    return same is place or (same.function == place.function and same.file == place.file)
 
 
 def _end_of_function(stack: list[_Open], first: int) -> int:

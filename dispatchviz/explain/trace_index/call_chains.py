@@ -5,7 +5,6 @@ calls.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
@@ -88,12 +87,13 @@ def outermost(trace: Trace, begin: int, end: int) -> Iterator[int]:
     """
     calls, *others = (list(between(trace, kind, begin, end)) for kind in (ev.Dispatched, *_AROUND))
     around = frozenset(chain(*others))
-    steps, ends, at = sorted(chain(calls, around)), trace.ends, 0
-    while at < len(steps):
-        step = steps[at]
+    ends, last = trace.ends, -1
+    for step in sorted(chain(calls, around)):
+        if step <= last:
+            continue
         if step not in around:
             yield step
-        at = bisect_right(steps, ends[step], at + 1)
+        last = ends[step]
 
 
 _AROUND = (ev.BackwardStarted, ev.TensorFormatted)

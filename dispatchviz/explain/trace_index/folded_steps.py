@@ -45,7 +45,9 @@ def _folded(trace: Trace, profiler: bool) -> Iterator[tuple[int, int]]:
 
 
 def profiler_calls(trace: Trace) -> array[int]:
-    """Return the calls of the profiler's operators."""
+    """Return the calls of the profiler's operators. Few programs have any."""
+    if not any(name.startswith(PROFILER) for name in trace.columns.operator_names):
+        return array("i")
     calls = (steps for operator, _, steps in trace.columns.calls() if operator.startswith(PROFILER))
     return array("i", sorted(chain(*calls)))
 

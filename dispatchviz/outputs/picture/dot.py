@@ -10,9 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from graphviz import nohtml
-from graphviz.quoting import attr_list
-
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
 from dispatchviz.explain.graph.graph_node import GraphEdge, GraphNode, SavedTensor, State
 from dispatchviz.explain.graph.memory.storage_sizes import memories, plain_bytes
@@ -34,6 +31,7 @@ from dispatchviz.explain.trace_index.enclosing_steps import source_line
 from dispatchviz.explain.trace_index.lookups import uses_cuda
 from dispatchviz.foundation.english import listed, shaped, shortened
 from dispatchviz.foundation.shown_text import shown
+from dispatchviz.outputs.picture.dot_attributes import attribute_list
 from dispatchviz.outputs.picture.picture_options import USUAL, Options
 
 MOST_USES = 6
@@ -172,16 +170,16 @@ class Pen:
 
     def box(self, name: str, label: str, **attributes: str) -> None:
         self.names.append(name)
-        self.boxes.append(f"  {name}{attr_list(nohtml(label), kwargs=attributes)}")
+        self.boxes.append(f"  {name}{attribute_list(attributes, label)}")
 
     def link(self, step: int, tooltip: Iterable[str]) -> dict[str, str]:
         """Make a box a link to a step of the trace, which a player of that trace follows."""
         text = "\n".join(" ".join(shown(line).split()) for line in tooltip)
         escaped = text.replace("&", "&amp;").replace("\\", "\\" * 4)  # Graphviz takes escapes out of tooltips twice
-        return {"URL": f"#step={step}", "tooltip": nohtml(escaped.replace("\n", "\\n"))}
+        return {"URL": f"#step={step}", "tooltip": escaped.replace("\n", "\\n")}
 
     def edge(self, tail: str, head: str, **attributes: str) -> None:
-        self.edges.append(f"  {tail} -> {head}{attr_list(kwargs=attributes)}")
+        self.edges.append(f"  {tail} -> {head}{attribute_list(attributes)}")
 
     def in_order(self, names: Iterable[str]) -> None:
         """Keep boxes that nothing leads to in this order."""
@@ -203,12 +201,12 @@ class Pen:
     def drawing(self, title: Iterable[str], name: str = "backward", **page: str) -> Drawing:
         """Return the drawing under a title. ``page`` has attributes of the whole picture."""
         limits = {"nslimit": "2", "nslimit1": "2"} if len(self.names) > MANY else {}
-        label = nohtml(self.lines(title))
+        label = self.lines(title)
         head = [
             f"digraph {name} {{",
-            f"  graph{attr_list(label, kwargs={**_PAGE, **limits, **page})}",
-            f"  node{attr_list(kwargs=_BOX)}",
-            f"  edge{attr_list(kwargs=_ARROW)}",
+            f"  graph{attribute_list({**_PAGE, **limits, **page}, label)}",
+            f"  node{attribute_list(_BOX)}",
+            f"  edge{attribute_list(_ARROW)}",
         ]
         source = "".join(f"{text}\n" for text in (*head, *self.boxes, *self.edges, "}"))
         return Drawing(source, tuple(self.texts), len(self.names), len(self.edges))
@@ -387,7 +385,7 @@ def _draw_edge(
         full.add(target.number)
         line = UNUSED if graph.prunes(edge) else {} if target.leaf else {"weight": "8"}
         label = edge_label(node, index, edge, target) if ports else ""
-        texts = {label_place(graph): nohtml(pen.text(label))} if label else {}
+        texts = {label_place(graph): pen.text(label)} if label else {}
         pen.edge(tail, head, id=name, **line, **texts)
 
 
@@ -456,8 +454,8 @@ def _draw_within(pen: Pen, inside: dict[tuple[Frame, ...], list[str]], path: tup
     pen.boxes += [f"  {name}" for name in inside.get(path, ())]
     for frame in dict.fromkeys(found[depth] for found in inside if len(found) > depth and found[:depth] == path):
         pen.boxes.append(f"  subgraph cluster{len(pen.boxes)} {{")
-        label = nohtml(pen.lines(shortened(line, LONGEST * 2) for line in frame[1].split("\n")))
-        pen.boxes.append(f"  graph{attr_list(label, kwargs=FRAME)}")
+        label = pen.lines(shortened(line, LONGEST * 2) for line in frame[1].split("\n"))
+        pen.boxes.append(f"  graph{attribute_list(FRAME, label)}")
         _draw_within(pen, inside, (*path, frame))
         pen.boxes.append("  }")
 

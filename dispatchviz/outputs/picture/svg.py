@@ -10,11 +10,11 @@ the system. ``dot.py`` decides the contents of the drawing. Each guard is for a 
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import re
 import shutil
 import subprocess
-import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Callable, Iterable
 
@@ -94,10 +94,11 @@ def _check_texts(drawing: Drawing, picture: str) -> None:
 
 def texts(picture: str) -> Iterable[str]:
     """Return all texts that an SVG shows."""
-    return ("".join(element.itertext()) for element in ElementTree.fromstring(picture).iter(f"{_SVG}text"))
+    return map(html.unescape, _TEXT.findall(picture))
 
 
-_SVG = "{http://www.w3.org/2000/svg}"
+_TEXT = re.compile("<text[^>]*>([^<]*)</text>")
+"""A text of an SVG. Reading the whole as XML takes ten times as long."""
 
 
 def plain(text: str) -> str:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from graphviz import nohtml
-
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.precedence import FALLBACK
 from dispatchviz.explain.cells.computed_table import HERE, MISSING, PYTORCH, RAISES, SKIPPED, Fold, Row, folded
@@ -48,7 +46,7 @@ def table_picture(
     places = _registrations(pen, cells, order)
     for number, (filled, folds) in enumerate(_filled(cells).items()):
         _cells(pen, f"c{number}", folds, next((row for row in rows if row.cell == chosen), None))
-        pen.edge(f"{places[filled[0]]}:t:e", f"c{number}:w", label=nohtml(pen.text(filled[1])))
+        pen.edge(f"{places[filled[0]]}:t:e", f"c{number}:w", label=pen.text(filled[1]))
     pen.in_order([*places.values(), *_rest(pen, rows)])
     title = [*_title(operator, rows, chosen), *_program(registered)]
     return DrawnPicture(pen.drawing(title, "table", rankdir="LR", ranksep="0.8", nodesep="0.1", ordering="out"))

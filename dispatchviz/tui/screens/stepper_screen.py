@@ -52,7 +52,7 @@ class StepperScreen(View):
         self.scene = Scene(cursor, opened_at=cursor.at, choice=chosen, leaving=leaving, lesson=lesson)
         self._widgets, self._complete = StepperWidgets(cursor), False
         self.loads_ahead: Thread | None = None
-        """The thread that loads the code of keys; None until the first screen is complete."""
+        """The thread that loads what keys need; None until the first screen is complete."""
         self.panes = self._widgets.panes
         self._box_layout = BoxLayout(lambda size: self.scene.plan(*size).boxes)
 
@@ -78,11 +78,11 @@ class StepperScreen(View):
         self.call_after_refresh(self._load)
 
     def _load(self) -> None:
-        """Color the source, then load the code of all keys."""
+        """Color the source, then load what all keys need."""
         from dispatchviz.tui.loaded_ahead import load_ahead
 
         self._widgets.color_source()
-        self.loads_ahead = load_ahead()
+        self.loads_ahead = load_ahead(self.scene.cursor.trace)
 
     def use_theme(self, theme: Theme | None = None) -> None:
         """Paint everything in the colors of the application's theme."""

@@ -15,7 +15,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import accumulate, islice
+from itertools import accumulate
 
 from dispatchviz.core.record.events import AnyEvent, ErrorRaised, ProgramRaised, SourceLine
 from dispatchviz.core.record.trace_file import Trace
@@ -27,13 +27,7 @@ from dispatchviz.views.cursor.search_query import PLACE, Query, query_of
 from dispatchviz.views.cursor.searched_columns import StepsByName, steps_by_name
 
 STRETCH = 128
-"""The number of steps that are searched together. A stored trace decodes about as many at once."""
-
-SLICE = 2
-"""The stretches per slice; a slice takes a few milliseconds."""
-
-SLICE_OF_ALL = 1
-"""The stretches per slice when all texts of a step are searched."""
+"""The number of steps of a slice, which takes a few milliseconds."""
 
 
 class Search:
@@ -108,8 +102,8 @@ class Search:
 
     def go_on(self) -> bool:
         """Search a slice; return whether there is more to search."""
-        unsearched = (at for at in self._order if not self._done[at])
-        for stretch in islice(unsearched, min(SLICE_OF_ALL if self._required.deep else SLICE, self._left)):
+        stretch = next((at for at in self._order if not self._done[at]), None) if self._left else None
+        if stretch is not None:
             self._search(stretch)
         if not self._left and not self.found and self._required.can_go_deeper:
             self._required.deep = True

@@ -256,19 +256,19 @@ def _check_changes(arrays: Arrays, first: int) -> None:
 
 
 class Arrays(Mapping[str, Sequence[int]]):
-    """The arrays of a part by name. Each is unpacked on first access."""
+    """The arrays of a part by name. Each access unpacks one."""
 
     def __init__(self, directory: Sequence[_Array], raw: memoryview) -> None:
         self._directory, self._raw = {each.name: each for each in directory}, raw
-        self._known: dict[str, Sequence[int]] = {}
         for each in directory:
             _check_array(each, raw)
 
     def __getitem__(self, name: str) -> Sequence[int]:
-        values = self._known.get(name)
-        if values is None:
-            values = self._known[name] = self._values(self._directory[name])
-        return values
+        each = self._directory[name]
+        try:
+            return _values(each, self._raw)
+        except (ValueError, OverflowError):
+            return array(each.typecode, [0]) * each.count
 
     def __contains__(self, name: object) -> bool:
         return name in self._directory
@@ -285,13 +285,8 @@ class Arrays(Mapping[str, Sequence[int]]):
 
     def check(self) -> None:
         """Unpack all. Raise ValueError if an array is not packed as we pack it, which otherwise is read as zeros."""
-        self._known = {name: _values(each, self._raw) for name, each in self._directory.items()}
-
-    def _values(self, each: _Array) -> Sequence[int]:
-        try:
-            return _values(each, self._raw)
-        except (ValueError, OverflowError):
-            return array(each.typecode, [0]) * each.count
+        for each in self._directory.values():
+            _values(each, self._raw)
 
 
 class MadeArrays(dict[str, Sequence[int]]):
@@ -322,6 +317,9 @@ class StoredGroups(Groups):
             raise AttributeError(part)
         values = vars(self)[part] = self._arrays[f"{self._name}_{part}"]
         return values
+
+    def __len__(self) -> int:
+        return self._arrays.count(f"{self._name}_numbers")
 
 
 def _index(directory: _Directory, parts: Sequence[Part]) -> Index:
@@ -432,4 +430,4 @@ def _sums(differences: memoryview[int]) -> Sequence[int]:
 
     import numpy as np  # loading it takes longer than short traces
 
-    return np.cumsum(differences, dtype=np.int32).data
+    return np.frombuffer(differences, np.int32).cumsum(dtype=np.int32).data

@@ -4,6 +4,7 @@ are needed.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -51,19 +52,7 @@ def _column(parts: Sequence[Part], name: str) -> JoinedColumn:
     changes = dict[int, int]()
     for part in parts if name in CHANGES else ():
         changes.update(zip(part.arrays.get("changed_steps", ()), part.arrays.get(f"changed_{name}", ()), strict=True))
-    return JoinedColumn(_Pieces(parts, name), [part.arrays.count(name) for part in parts], changes)
-
-
-class _Pieces(dict[int, Sequence[int]]):
-    """The arrays of a column in the parts, which are unpacked on first access."""
-
-    def __init__(self, parts: Sequence[Part], name: str) -> None:
-        super().__init__()
-        self._parts, self._name = parts, name
-
-    def __missing__(self, at: int) -> Sequence[int]:
-        piece = self[at] = self._parts[at].arrays.get(self._name, ())
-        return piece
+    return JoinedColumn(parts, name, changes)
 
 
 def _counted_again(part: Part, keys: int) -> Groups:
@@ -76,13 +65,16 @@ def _counted_again(part: Part, keys: int) -> Groups:
 
 
 class JoinedColumn(Sequence[int]):
-    """Several arrays joined into one. ``changes`` has numbers that replace those of the arrays at some places."""
+    """The arrays of a column in all parts, as one. Each is unpacked on first access. ``changes`` has numbers that
+    replace those of the arrays at some places.
+    """
 
-    def __init__(
-        self, pieces: Mapping[int, Sequence[int]], lengths: Sequence[int], changes: Mapping[int, int] | None = None
-    ) -> None:
-        self._pieces, self._changes = pieces, changes or {}
-        *self._begins, self._length = accumulate(lengths, initial=0)
+    def __init__(self, parts: Sequence[Part], name: str, changes: Mapping[int, int]) -> None:
+        self._parts, self._name, self._changes = parts, name, changes
+        *self._begins, self._length = accumulate([part.arrays.count(name) for part in parts], initial=0)
+        self._pieces: dict[int, Sequence[int]] = {}
+        self._last: tuple[int, int, Sequence[int]] = 0, 0, ()
+        """The piece that was read last, from one place up to another: the next look-up is nearly always in it."""
 
     def __len__(self) -> int:
         return self._length
@@ -94,36 +86,48 @@ class JoinedColumn(Sequence[int]):
     def __getitem__(self, at: int | slice) -> int | Sequence[int]:
         if isinstance(at, slice):
             return self._slice(range(self._length)[at])
-        if not 0 <= at < self._length:
+        begin, end, piece = self._last
+        if not begin <= at < end:
             at = range(self._length)[at]
-        if at in self._changes:
-            return self._changes[at]
-        piece = bisect_right(self._begins, at) - 1
-        return self._pieces[piece][at - self._begins[piece]]
+            number = bisect_right(self._begins, at) - 1
+            begin, piece = self._begins[number], self._piece(number)
+            self._last = begin, begin + len(piece), piece
+        return piece[at - begin]
+
+    def _piece(self, number: int) -> Sequence[int]:
+        piece = self._pieces.get(number)
+        if piece is None:
+            piece = self._parts[number].arrays.get(self._name, ())
+            begin, end = self._begins[number], self._begins[number] + len(piece)
+            if changed := [(at - begin, value) for at, value in self._changes.items() if begin <= at < end]:
+                piece = array("i", piece)
+                for at, value in changed:
+                    piece[at] = value
+            self._pieces[number] = piece
+        return piece
 
     def _slice(self, places: range) -> Sequence[int]:
-        if places.step != 1 or self._changes:
+        if places.step != 1:
             return [self[place] for place in places]
-        start, stop = places.start, places.stop
-        some = range(max(bisect_right(self._begins, start) - 1, 0), bisect_left(self._begins, stop))
-        pieces = ((self._pieces[at], self._begins[at]) for at in some)
-        return _as_one([piece[max(start - begin, 0) : max(stop - begin, 0)] for piece, begin in pieces])
+        some = range(max(bisect_right(self._begins, places.start) - 1, 0), bisect_left(self._begins, places.stop))
+        ends = ((self._begins[at], self._piece(at)) for at in some)
+        return as_one([piece[max(places.start - begin, 0) : max(places.stop - begin, 0)] for begin, piece in ends])
 
     def __iter__(self) -> Iterator[int]:
-        return iter(np.asarray(self).data) if self._changes else chain.from_iterable(self._in_order())
-
-    def _in_order(self) -> Iterator[Sequence[int]]:
-        return map(self._pieces.__getitem__, range(len(self._begins)))
+        return chain.from_iterable(map(self._piece, range(len(self._begins))))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return a copy, for NumPy."""
-        column: NDArray[Any] = np.concatenate([np.zeros(0, np.uint8), *map(np.asarray, filter(len, self._in_order()))])
-        column[list(self._changes)] = list(self._changes.values())
+        """Return all numbers, for NumPy."""
+        column = np.asarray(as_one(list(map(self._piece, range(len(self._begins))))))
         return column if dtype is None else column.astype(dtype, copy=False)
 
 
-def _as_one(pieces: Sequence[Sequence[int]]) -> Sequence[int]:
-    return pieces[0] if len(pieces) == 1 else JoinedColumn(dict(enumerate(pieces)), list(map(len, pieces)))
+def as_one(pieces: Sequence[Sequence[int]]) -> Sequence[int]:
+    """Join arrays of numbers of the same type."""
+    some: list[Any] = [piece for piece in pieces if len(piece)]
+    if len(some) < 2:
+        return some[0] if some else array("i")
+    return memoryview(b"".join(some)).cast(memoryview(some[0]).format)  # type: ignore[call-overload,no-any-return]
 
 
 class JoinedGroups(Groups):
@@ -140,7 +144,7 @@ class JoinedGroups(Groups):
         return self._steps(self._places._at(at))
 
     def _steps(self, places: Sequence[int]) -> Sequence[int]:
-        return _as_one([self._group(place) for place in places])
+        return as_one([self._group(place) for place in places])
 
     def _group(self, place: int) -> Sequence[int]:
         part = bisect_right(self._begins, place) - 1
@@ -161,9 +165,14 @@ class JoinedGroups(Groups):
     def whole(self) -> Groups:
         """The groups with their steps in memory."""
         steps = np.concatenate([np.asarray(part.steps, np.int32) for part in self._parts])
-        numbers = [np.repeat(part.numbers, np.diff([*part.begins, len(part.steps)])) for part in self._parts]
+        numbers = [np.repeat(np.asarray(part.numbers, np.int32), _counts(part)) for part in self._parts]
         return grouped(np.concatenate(numbers), steps)
 
     numbers = property(lambda self: self._places.numbers)
     begins = property(lambda self: self.whole.begins)
     steps = property(lambda self: self.whole.steps)
+
+
+def _counts(part: Groups) -> NDArray[np.int64]:
+    """The number of steps of each group."""
+    return np.diff(np.append(np.asarray(part.begins, np.int64), len(part.steps)))
