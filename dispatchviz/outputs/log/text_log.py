@@ -94,26 +94,27 @@ def _head_and_entries(
 ) -> tuple[Iterator[LogRow], Iterator[_Entry]]:
     events, reasons = _chosen(trace, begin, wanted) if wanted.chooses else _all(trace, begin)
     if until is not None:
-        events = itertools.takewhile(lambda pair: pair[0].seq < until, events)
+        events = itertools.takewhile(lambda each: each[0].seq < until, events)
     return _head(trace, not wanted.chooses), _entries(trace, events, reasons, begin, width)
 
 
-Events = Iterator[tuple[ev.AnyEvent, int]]
-"""The events of a log, each with its depth."""
+Events = Iterator[tuple[ev.AnyEvent, int, int]]
+"""The events of a log, each with the number of rows and of events that contain it."""
 
 
 def _all(trace: Trace, begin: int) -> tuple[Events, _Reasons]:
     depths = trace.depths
     context = list(trace.ancestors(begin))[::-1] if begin else []
     events = itertools.chain(context, unfolded_events(trace, begin))
-    return ((event, depths[event.seq]) for event in events), _Reasons(trace)
+    return ((event, depth := depths[event.seq], depth) for event in events), _Reasons(trace)
 
 
 def _chosen(trace: Trace, begin: int, wanted: LogFilter) -> tuple[Events, _Reasons | _Errors]:
     """Return a selection of the rows, each indented by the rows that contain it. Only the whole level has reasons."""
     steps = chosen_steps(trace, wanted)
     context = set(trace.columns.ancestors(begin)) if begin else ()
-    events = ((trace[step], depth) for step, depth in _nested(trace, (s for s in steps if s >= begin or s in context)))
+    nested = _nested(trace, (step for step in steps if step >= begin or step in context))
+    events = ((trace[step], depth, trace.depths[step]) for step, depth in nested)
     return events, _Reasons(trace) if wanted.level == EVERYTHING else _Errors(trace)
 
 
@@ -132,23 +133,22 @@ _BLANK: tuple[_Parts, ...] = (("", "", ""),)
 
 def _entries(trace: Trace, events: Events, reasons: _Reasons | _Errors, begin: int, wide: int) -> Iterator[_Entry]:
     """Yield the rows of events, with the reasons that are due."""
-    width, depths = len(str(max(len(trace) - 1, 0))), trace.depths
+    width = len(str(max(len(trace) - 1, 0)))
     threads = _Threads(trace) if has_threads(trace) else None
     writers = {kind: (record.label, SIGNS[record.group]) for kind, record in KINDS.items()}
-    due, empty = reasons.due, f"{'':{width}} "
-    for event, depth in events:
+    due, margin, empty = reasons.due, f"%{width}d ".__mod__, f"{'':{width}} "
+    for event, depth, around in events:
         seq, kind = event.seq, type(event)
         before = _BLANK if kind is ev.SourceLine else ()
         if threads is not None and (continuation := threads.continuation(event)):
             before = (*before, (empty, SIGNS["program"], f" {continuation}"))
         label, sign_ = writers[kind]
-        around = depths[seq]
         reason = due(event, around) if kind in reasons.kinds or around <= reasons.depth else ""
         if begin == seq != 0:
             reason = why_here(trace, seq)
         indent = " " + "  " * depth
         lines = _reason_lines(reason, f"{empty} {indent}  | ", wide) if reason else ()
-        yield before, f"{seq:>{width}} ", sign_, indent + label(trace, event), lines
+        yield before, margin(seq), sign_, indent + label(trace, event), lines
 
 
 def _reason_lines(reason: str, beginning: str, wide: int) -> Sequence[str]:
