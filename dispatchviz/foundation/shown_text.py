@@ -96,7 +96,7 @@ def _shown(lines: list[str]) -> list[str]:
 def all_shown(lines: list[str]) -> bool:
     """Return whether ``shown`` would leave all lines unchanged."""
     text = "".join(lines)
-    return all(map(str.isprintable, lines)) and (text.isascii() or not any(char in text for char in BLANK))
+    return text.isprintable() and (text.isascii() or not any(char in text for char in BLANK))
 
 
 class _Table(dict[int, str]):

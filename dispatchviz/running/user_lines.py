@@ -60,6 +60,9 @@ class ProgramEventBuilder(EventBuilder):
         self._begun: set[Location] = set()
         """The lines that were announced."""
         self._locations: dict[tuple[int, int], tuple[CodeType, Location]] = {}
+        """The places of instructions, by the ``id`` of their code, which is kept alive."""
+        self._lines: dict[tuple[int, int], tuple[CodeType, Location]] = {}
+        """The lines that code announced."""
         self._last_read: tuple[CodeLocations, list[Location]] = (), []
         """The stack that was read last: a line in a loop notes the same object again and again."""
 
@@ -89,7 +92,7 @@ class ProgramEventBuilder(EventBuilder):
         """Append a line because the innermost frame begins a statement."""
         if self.moved and self._shallowest.get(self.thread, 0) < len(self._stack):
             self._line_events(again=False)  # the frame of a generator, which continues where it waited
-        location = Location(self._file(code), _function(code), line)
+        location = self._announced_line(code, line)
         self._begun.add(location)
         self._stack[-1:] = [location]
         self._line_events(again=True)
@@ -271,6 +274,12 @@ class ProgramEventBuilder(EventBuilder):
         known = self._locations.get((id(code), instruction))
         if known is None:
             known = self._locations[id(code), instruction] = code, self._find(code, line_of(code, instruction))
+        return known[1]
+
+    def _announced_line(self, code: CodeType, line: int) -> Location:
+        known = self._lines.get((id(code), line))
+        if known is None:
+            known = self._lines[id(code), line] = code, Location(self._file(code), _function(code), line)
         return known[1]
 
     def _find(self, code: CodeType, line: int) -> Location:

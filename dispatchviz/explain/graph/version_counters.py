@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
@@ -24,6 +24,9 @@ Change = ev.VersionBumped | ev.RequiresGradSet
 
 Found = tuple[list[ev.VariableSaved], list[ev.VariableSaved]]
 """The variables that a change invalidates, and those that were packed at the version before it."""
+
+FEW = 64
+"""The number of variables that are looked at without remembering which of them are still held."""
 
 KEPT = 4096
 """The number of changes whose answers are remembered."""
@@ -41,6 +44,8 @@ class _Versions:
         self._index = index(trace)
         self._saved, self._bumped = trace.steps_of(ev.VariableSaved), trace.steps_of(ev.VersionBumped)
         self._answers: dict[int, Found] = {}
+        self._last_held: tuple[int, list[int]] = 0, []
+        """A step, and the steps of the variables held before it."""
 
     def by(self, change: Change) -> Found:
         """Return the variables that a change invalidates, and those that were packed at the version before it."""
@@ -99,12 +104,30 @@ class _Versions:
 
     def _saved_before(self, at: int, since: int) -> Iterator[ev.VariableSaved]:
         """Yield the variables saved from a step on by Nodes that have not released them, in order."""
+        some: Sequence[int] = self._saved[bisect_left(self._saved, since) : bisect_left(self._saved, at)]
+        if len(some) > FEW:
+            all_held = self._held_before(at)
+            some = all_held[bisect_left(all_held, since) :]
+        for step in self._held(some, at):
+            event = self._events[step]
+            if isinstance(event, ev.VariableSaved) and event.tensor is not None:
+                yield event
+
+    def _held_before(self, at: int) -> list[int]:
+        """Return the steps of all variables saved before a step that are still held. Those of an earlier step are kept,
+        because a log asks for later and later steps.
+        """
+        last, held = self._last_held
+        if at < last:
+            last, held = 0, []
+        held += self._saved[bisect_left(self._saved, last) : bisect_left(self._saved, at)]
+        self._last_held = at, list(self._held(held, at))
+        return self._last_held[1]
+
+    def _held(self, saved: Iterable[int], at: int) -> Iterator[int]:
+        """Yield the steps among some whose Nodes have not released the variables."""
         nodes, released = self._columns.nodes, self._released
-        for step in self._saved[bisect_left(self._saved, since) : bisect_left(self._saved, at)]:
-            if not _between(released.get(nodes[step], ()), step, at):
-                event = self._events[step]
-                if isinstance(event, ev.VariableSaved) and event.tensor is not None:
-                    yield event
+        return (step for step in saved if not _between(released.get(nodes[step], ()), step, at))
 
     # -- from saved variables to changes ------------------------------------------------------------------------------
 

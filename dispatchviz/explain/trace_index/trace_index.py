@@ -267,6 +267,8 @@ class Index:
 
     def _naming(self, tensor: int) -> tuple[tuple[str, Sequence[int]], ...] | None:
         steps = self._of_tensor.steps(tensor, ev.NameBound)
+        if not steps:
+            return None
         numbers = dict.fromkeys(map(self._columns.names.__getitem__, steps))
         names = (self._texts[number + 1] for number in numbers)
         return tuple((name, entries.steps) for name in names if (entries := self.holders.get(name))) or None

@@ -94,26 +94,27 @@ def _head_and_entries(
 ) -> tuple[Iterator[LogRow], Iterator[_Entry]]:
     events, reasons = _chosen(trace, begin, wanted) if wanted.chooses else _all(trace, begin)
     if until is not None:
-        events = itertools.takewhile(lambda pair: pair[0].seq < until, events)
+        events = itertools.takewhile(lambda each: each[0].seq < until, events)
     return _head(trace, not wanted.chooses), _entries(trace, events, reasons, begin, width)
 
 
-Events = Iterator[tuple[ev.AnyEvent, int]]
-"""The events of a log, each with its depth."""
+Events = Iterator[tuple[ev.AnyEvent, int, int]]
+"""The events of a log, each with the number of rows and of events that contain it."""
 
 
 def _all(trace: Trace, begin: int) -> tuple[Events, _Reasons]:
     depths = trace.depths
     context = list(trace.ancestors(begin))[::-1] if begin else []
     events = itertools.chain(context, unfolded_events(trace, begin))
-    return ((event, depths[event.seq]) for event in events), _Reasons(trace)
+    return ((event, depth := depths[event.seq], depth) for event in events), _Reasons(trace)
 
 
 def _chosen(trace: Trace, begin: int, wanted: LogFilter) -> tuple[Events, _Reasons | _Errors]:
     """Return a selection of the rows, each indented by the rows that contain it. Only the whole level has reasons."""
     steps = chosen_steps(trace, wanted)
     context = set(trace.columns.ancestors(begin)) if begin else ()
-    events = ((trace[step], depth) for step, depth in _nested(trace, (s for s in steps if s >= begin or s in context)))
+    nested = _nested(trace, (step for step in steps if step >= begin or step in context))
+    events = ((trace[step], depth, trace.depths[step]) for step, depth in nested)
     return events, _Reasons(trace) if wanted.level == EVERYTHING else _Errors(trace)
 
 
@@ -132,23 +133,22 @@ _BLANK: tuple[_Parts, ...] = (("", "", ""),)
 
 def _entries(trace: Trace, events: Events, reasons: _Reasons | _Errors, begin: int, wide: int) -> Iterator[_Entry]:
     """Yield the rows of events, with the reasons that are due."""
-    width, depths = len(str(max(len(trace) - 1, 0))), trace.depths
+    width = len(str(max(len(trace) - 1, 0)))
     threads = _Threads(trace) if has_threads(trace) else None
     writers = {kind: (record.label, SIGNS[record.group]) for kind, record in KINDS.items()}
-    due, empty, explained = reasons.due, f"{'':{width}} ", reasons.kinds
-    for event, depth in events:
+    due, margin, empty = reasons.due, f"%{width}d ".__mod__, f"{'':{width}} "
+    for event, depth, around in events:
         seq, kind = event.seq, type(event)
         before = _BLANK if kind is ev.SourceLine else ()
         if threads is not None and (continuation := threads.continuation(event)):
             before = (*before, (empty, SIGNS["program"], f" {continuation}"))
         label, sign_ = writers[kind]
-        around = depths[seq]
-        reason = due(event, around) if kind in explained or around <= reasons.depth else ""
+        reason = due(event, around) if kind in reasons.kinds or around <= reasons.depth else ""
         if begin == seq != 0:
             reason = why_here(trace, seq)
-        indent = "  " * depth
-        lines = _reason_lines(reason, f"{empty}  {indent}  | ", wide) if reason else ()
-        yield before, f"{seq:>{width}} ", sign_, f" {indent}{label(trace, event)}", lines
+        indent = " " + "  " * depth
+        lines = _reason_lines(reason, f"{empty} {indent}  | ", wide) if reason else ()
+        yield before, margin(seq), sign_, indent + label(trace, event), lines
 
 
 def _reason_lines(reason: str, beginning: str, wide: int) -> Sequence[str]:
@@ -205,8 +205,13 @@ def _observed(trace: Trace) -> Iterator[LogRow]:
         yield LogRow(f"{many} not visible in a release build: dispatchviz doctor --unseen lists them")
 
 
-_WHEN = {kind: record.reason_in_log for kind, record in KINDS.items()}
-"""For each kind, the calls for which its reason is printed."""
+_EXPLAINED_ANYWHERE = frozenset(kind for kind, record in KINDS.items() if record.reason_in_log == "always") | {
+    ev.VersionBumped
+}
+"""The kinds whose reasons are printed in all calls."""
+
+_EXPLAINED = _EXPLAINED_ANYWHERE | {kind for kind, record in KINDS.items() if record.reason_in_log == "own calls"}
+"""Those whose reasons are printed in calls that the program makes itself."""
 
 
 _LESSONS: dict[type[ev.Event], Callable[[str, Any], Hashable]] = {
@@ -219,16 +224,13 @@ _LESSONS: dict[type[ev.Event], Callable[[str, Any], Hashable]] = {
 """For some kinds, a function from the operator of the innermost call and the event to the lesson."""
 
 
-class _Call:
-    """An open dispatch, and whether it belongs to a call of the program."""
+class _Call(NamedTuple):
+    """An open dispatch."""
 
-    __slots__ = ("depth", "event", "own")
-
-    def __init__(self, event: ev.Dispatched, depth: int) -> None:
-        self.event = event
-        self.depth = depth
-        self.own: bool | None = None
-        """None until it is decided."""
+    event: ev.Dispatched
+    depth: int
+    is_own: bool
+    """True if it belongs to a call of the program."""
 
 
 class _Errors:
@@ -251,12 +253,13 @@ class _Reasons:
     It receives in order each event of ``kinds``, and each event that may end a call, which is no deeper than ``depth``.
     """
 
-    kinds = frozenset(kind for kind, when in _WHEN.items() if when != "never") | {ev.VersionBumped}
-
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
+        self.kinds = _EXPLAINED
         self.depth = -1
-        """The depth of the innermost open call; -1 if none is open."""
+        """The depth of the innermost open call; -1 if none is open. Calls within one that is not the program's own do
+        not count.
+        """
         self._given: set[Hashable] = set()
         self._open: list[_Call] = []
 
@@ -265,16 +268,17 @@ class _Reasons:
         calls = self._open
         while calls and calls[-1].depth >= depth:
             calls.pop()
-        if isinstance(event, ev.Dispatched):
-            calls.append(_Call(event, depth))
+        if isinstance(event, ev.Dispatched) and (not calls or calls[-1].is_own):
+            calls.append(_Call(event, depth, self._is_own_call(event)))
         self.depth = calls[-1].depth if calls else -1
-        when = _WHEN[type(event)]
-        if when == "never" and not (isinstance(event, ev.VersionBumped) and invalidated_by(self._trace, event)):
+        is_own = not calls or calls[-1].is_own
+        self.kinds = _EXPLAINED if is_own else _EXPLAINED_ANYWHERE
+        if type(event) not in self.kinds or (isinstance(event, ev.Dispatched) and not event.is_redispatch):
+            return ""  # the steps below a call explain it
+        if isinstance(event, ev.VersionBumped) and not invalidated_by(self._trace, event):
             return ""
         lesson = self._lesson(event)
-        if lesson in self._given or (when == "own calls" and not self._is_own(event)):
-            return ""
-        return self._new(event, lesson)
+        return "" if lesson in self._given else self._new(event, lesson)
 
     def _new(self, event: ev.AnyEvent, lesson: Hashable) -> str:
         if isinstance(event, ev.GradientBuffered) and event.how == "stored":
@@ -294,25 +298,12 @@ class _Reasons:
         lesson = _LESSONS.get(type(event))
         return lesson and lesson(self._open[-1].event.operator if self._open else "", event)
 
-    def _is_own(self, event: ev.AnyEvent) -> bool:
-        if isinstance(event, ev.Dispatched) and not event.is_redispatch:
-            return False  # the steps below a call explain it
-        return not self._open or self._is_own_call(len(self._open) - 1)
-
-    def _is_own_call(self, level: int) -> bool:
-        call = self._open[level]
-        if call.own is None:
-            call.own = self._decide(level)
-        return call.own
-
-    def _decide(self, level: int) -> bool:
-        call = self._open[level].event
-        if level == 0:
+    def _is_own_call(self, call: ev.Dispatched) -> bool:
+        """Return whether a call belongs to a call of the program, given the open ones around it."""
+        if not self._open:
             direct = call.parent is None or isinstance(self._trace[call.parent], ev.SourceLine)
             return direct or isinstance(caller(self._trace, call.seq), ev.BindingEntered)
-        if not self._is_own_call(level - 1):
-            return False
-        chosen = within(self._trace, self._open[level - 1].event.seq, ev.KernelSelected)
+        chosen = within(self._trace, self._open[-1].event.seq, ev.KernelSelected)
         return call.is_redispatch or (chosen is not None and chosen.reason == "math kernel")
 
 

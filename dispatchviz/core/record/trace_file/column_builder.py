@@ -68,8 +68,7 @@ class _Subject(ABC):
 
     def extend(self, codes: bytes, events: Sequence[AnyEvent]) -> None:
         """Add the values of some events. Only the events that have one are looked at."""
-        having = np.frombuffer(codes.translate(self.has_it), np.bool_).nonzero()[0].tolist()
-        if having:
+        if having := self._having(codes).tolist():
             self.values.extend(self._numbers(list(map(self._get, map(events.__getitem__, having)))))
 
     @abstractmethod
@@ -80,11 +79,21 @@ class _Subject(ABC):
         """The values of the events that have one."""
         return np.array(self.values, np.int32)
 
-    def column(self, kinds: NDArray[np.uint8]) -> Column:
+    def column(self, codes: bytes) -> Column:
         """The whole column."""
-        column = np.full(len(kinds), NONE, np.int32)
-        column[np.frombuffer(self.has_it, np.bool_)[kinds]] = self.values
+        column = np.full(len(codes), NONE, np.int32)
+        column[self._having(codes)] = self.values
         return column
+
+    def groups(self, codes: bytes, first: int) -> Groups:
+        """The steps of each value. The first event is step ``first``."""
+        values, steps = self.own(), (self._having(codes) + first).astype(np.int32)
+        known = values > NONE
+        return grouped(values[known], steps[known])
+
+    def _having(self, codes: bytes) -> NDArray[np.intp]:
+        """The indices of the events that have a value."""
+        return np.frombuffer(codes.translate(self.has_it), np.bool_).nonzero()[0]
 
 
 class _Texts(_Subject):
@@ -188,10 +197,10 @@ class ColumnBuilder:
         return self._nesting.with_events(self.first, np.array(self._parents, np.int32), kinds == LINE, _HOLDING[kinds])
 
     def _columns(self, nested: Nested) -> Columns:
-        kinds, first = np.frombuffer(bytes(self._kinds), np.uint8), self.first
+        codes, first = bytes(self._kinds), self.first
+        kinds = np.frombuffer(codes, np.uint8)
         self._last_kind = max(self._last_kind, int(kinds.max(initial=0)))
-        nodes, tensors, names = (each.column(kinds) for each in (self._nodes, self._tensors, self._names))
-        operators, keys = self._operators.column(kinds), self._keys.column(kinds)
+        operators, keys = self._operators.column(codes), self._keys.column(codes)
         return Columns(
             kinds=kinds.data,
             parents=np.array(self._parents, np.int32).data,
@@ -201,9 +210,9 @@ class ColumnBuilder:
             lines=nested.lines.data,
             operators=operators.data,
             keys=keys.data,
-            nodes=nodes.data,
-            tensors=tensors.data,
-            names=names.data,
+            nodes=self._nodes.column(codes).data,
+            tensors=self._tensors.column(codes).data,
+            names=self._names.column(codes).data,
             places=self._places.own().data,
             callers=self._callers.own().data,
             operator_names=self._operators.names.texts(),
@@ -212,12 +221,12 @@ class ColumnBuilder:
             name_texts=self._names.names.texts(),
             line_places=self._places.places(),
             of_kind=groups(kinds, first),
-            of_node=groups(nodes, first),
-            of_tensor=groups(tensors, first),
-            of_name=groups(names, first),
-            of_result=groups(self._results.column(kinds), first),
-            of_storage=groups(self._storages.column(kinds), first),
-            of_detached=groups(self._detached.column(kinds), first),
+            of_node=self._nodes.groups(codes, first),
+            of_tensor=self._tensors.groups(codes, first),
+            of_name=self._names.groups(codes, first),
+            of_result=self._results.groups(codes, first),
+            of_storage=self._storages.groups(codes, first),
+            of_detached=self._detached.groups(codes, first),
             of_call=groups(_calls(kinds == _CODES[Dispatched], operators, keys, len(self._keys.names) - 1), first),
         )
 

@@ -6,8 +6,8 @@ last, with all events around them, the last child of each and its last line.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,13 +74,11 @@ class Nesting:
         all_parents = np.concatenate((self.parents, parents))
         is_line, may_hold = np.concatenate((self.is_line, is_line)), np.concatenate((self.may_hold, may_hold))
         local, found = _places(steps, all_parents, first, before)
-        depths, families = _depths(local), in_order(local)
-        ends = steps[_ends(local, depths)]
+        now = _nested(steps, local, is_line, self.lines)
+        depths, ends, siblings, lines = now.depths, now.ends, now.siblings, now.lines
         ends[:before] = np.maximum(ends[:before], self.ends)
-        siblings = _steps_at(steps, _siblings(local, families))
         new = self.siblings == NONE  # a sibling that is already known is nearer
         siblings[:before] = np.where(new & (siblings[:before] >= first), siblings[:before], self.siblings)
-        lines = _lines(is_line, local, families, steps, self.lines)
         changed = np.flatnonzero((ends[:before] != self.ends) | (siblings[:before] != self.siblings))
         changes = Changes(steps[changed], ends[changed], siblings[changed])
         following = Nesting(self.whole and found)
@@ -118,10 +116,6 @@ def _places(steps: Column, parents: Column, first: int, before: int) -> tuple[Pl
     return places, bool((there | (parents[earlier] == NONE)).all())
 
 
-def _steps_at(steps: Column, places: Column) -> Column:
-    return np.where(places == NONE, np.int32(NONE), steps[places])
-
-
 def _carried(steps: Column, parents: Places, ends: Column, depths: Column, is_line: Mask, may_hold: Mask) -> Places:
     """The indices of the events to carry over. An event around another one ends with it or later, and is less deep."""
     holding = np.flatnonzero(may_hold | (ends > steps))
@@ -139,64 +133,42 @@ def _carried(steps: Column, parents: Places, ends: Column, depths: Column, is_li
     return np.flatnonzero(carried)
 
 
-def _depths(parents: Places) -> Column:
-    """The number of events around each event. Each iteration looks twice as far outward."""
-    depths: Column = (parents != NONE).astype(np.int32)
-    further = parents.copy()
-    inside = np.flatnonzero(further != NONE)
-    while len(inside):
-        outer = further[inside]
-        depths[inside] += depths[outer]
-        further[inside] = outer = further[outer]
-        inside = inside[outer != NONE]
-    return depths
-
-
-def _ends(parents: Places, depths: Column) -> Column:
-    """The last event within each event. Those of the deepest events are known first."""
-    ends = np.arange(len(parents), dtype=np.int32)
-    by_depth = in_order(depths)
-    begins = np.searchsorted(depths[by_depth], np.arange(1, depths.max(initial=0) + 2))
-    for begin, end in pairwise(begins[::-1].tolist()):
-        level = by_depth[end:begin]
-        np.maximum.at(ends, parents[level], ends[level])
-    return ends
-
-
-def _siblings(parents: Places, families: Places) -> Column:
-    """The next event within the same event. ``families`` has the events sorted by their parents."""
-    siblings = np.full(len(parents), NONE, np.int32)
-    same = parents[families[:-1]] == parents[families[1:]]
-    siblings[families[:-1][same]] = families[1:][same]
-    siblings[parents == NONE] = NONE
-    return siblings
-
-
-def _lines(is_line: Mask, parents: Places, families: Places, steps: Column, known: Column) -> Column:
-    """The SourceLine of each event: itself, else the last before it within the same event, else that of its parent.
-
-    ``known`` has the lines of the first events.
-    """
-    lines = np.full(len(parents), NONE, np.int32)
-    if not len(parents):
-        return lines
-    ordered = parents[families]
-    begins = np.concatenate(([True], ordered[1:] != ordered[:-1]))
-    begin = np.maximum.accumulate(np.where(begins, np.arange(len(families)), 0))
-    last = np.maximum.accumulate(np.where(is_line[families], np.arange(len(families)), NONE))
-    own = (last >= begin) & (ordered != NONE) | is_line[families]
-    lines[families[own]] = steps[families[last[own]]]
+def _nested(steps: Column, parents: Places, is_line: Mask, known: Column) -> Nested:
+    """The columns of the events ``steps``. ``known`` has the lines of the first of them."""
+    count, levels = len(steps), list(_levels(parents))
+    places = np.arange(count)
+    depths, siblings = np.zeros(count, np.int32), np.full(count, NONE, np.int32)
+    lines = np.where(is_line, steps, np.int32(NONE))
     lines[: len(known)] = known
-    return _inherited(lines, parents)
+    for depth, (outer, counts, begins, inner) in enumerate(levels, 1):
+        depths[inner] = depth
+        own = steps[inner]
+        siblings[inner[:-1]] = own[1:]
+        siblings[inner[begins[1:] - 1]] = NONE
+        last = np.maximum.accumulate(np.where(is_line[inner], places[: len(inner)], NONE))
+        lines[inner] = np.where(last >= begins.repeat(counts), own[last], lines[outer].repeat(counts))
+        lines[: len(known)] = known
+    ends = np.arange(count, dtype=np.int32)
+    for outer, _, begins, inner in reversed(levels):  # those of the deepest events are known first
+        ends[outer] = np.maximum(outer, np.maximum.reduceat(ends[inner], begins))
+    return Nested(depths, steps[ends], siblings, lines)
 
 
-def _inherited(lines: Column, parents: Places) -> Column:
-    """The lines, where an event without one has that of the nearest event around it."""
-    further = parents.copy()
-    open_ = np.flatnonzero((lines == NONE) & (further != NONE))
-    while len(open_):
-        outer = further[open_]
-        lines[open_] = found = lines[outer]
-        further[open_] = outer = further[outer]
-        open_ = open_[(found == NONE) & (outer != NONE)]
-    return lines
+_Level = tuple[Places, Places, Places, Places]
+"""The events at one depth that others are within, how many each has, the place of the first of these in the last array,
+and these: the ones within the first event, then those within the second, and so on.
+"""
+
+
+def _levels(parents: Places) -> Iterator[_Level]:
+    """Yield the events level by level, outermost first."""
+    families, counts = in_order(parents), np.bincount(parents + 1, minlength=len(parents) + 1)
+    places, firsts = np.arange(len(parents)), counts.cumsum()
+    outer = families[: counts[0]]
+    while len(outer := outer[counts[outer + 1] > 0]):
+        some = counts[outer + 1]
+        ends = some.cumsum()
+        begins = ends - some
+        inner = families[(firsts[outer] - begins).repeat(some) + places[: ends[-1]]]
+        yield outer, some, begins, inner
+        outer = inner
