@@ -9,6 +9,7 @@ import zlib
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Generic, NamedTuple, Protocol, TypeVar, overload
@@ -128,7 +129,7 @@ V = TypeVar("V")
 
 
 class _Recent(Generic[K, V]):
-    """The values of the keys that were used last."""
+    """The values of the keys that were used last. Several threads may ask at once."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -141,8 +142,9 @@ class _Recent(Generic[K, V]):
         value = known.pop(key, None)
         if value is None:
             value = find(key)
-        if len(known) >= self._most:
-            del known[next(iter(known))]
+            if len(known) >= self._most:
+                with suppress(KeyError, RuntimeError):  # another thread has just changed it
+                    del known[next(iter(known))]
         known[key] = value
         return value
 
