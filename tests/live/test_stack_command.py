@@ -10,7 +10,7 @@ import pytest
 from dispatchviz.cli import main
 from dispatchviz.cli.real_stack import child_python
 from dispatchviz.cli.real_stack.elf_functions import functions_with
-from dispatchviz.cli.real_stack.stopped_call import layout_release, python_frames
+from dispatchviz.cli.real_stack.stopped_call import answer_in, layout_release, python_frames
 from dispatchviz.cli.real_stack.stops import (
     inner_functions,
     kernel_at,
@@ -122,6 +122,15 @@ def test_missing_gdb_is_one_clear_error(
     monkeypatch.setattr(sys, "platform", "linux")
     assert main(["stack", "add", "program.py"]) == 2
     assert "there is no gdb on the PATH" in capsys.readouterr().err
+
+
+def test_crash_of_gdb_is_one_clear_error(tmp_path: Path) -> None:
+    log = tmp_path / "gdb.log"
+    log.write_text(
+        "internal-error: ...\nThis is a bug, please report it.  For instructions, see:\n<https://gnu.org>.\n"
+    )
+    with pytest.raises(DispatchvizError, match=r"^gdb itself crashed"):
+        answer_in(tmp_path / "answer.json", log)
 
 
 def test_python_without_pytorch_is_refused(tmp_path: Path) -> None:

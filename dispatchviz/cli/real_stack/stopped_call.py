@@ -92,7 +92,7 @@ def stopped_call(
         gdb_log = Path(folder) / "gdb.txt"
         (Path(folder) / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
         _run(gdb, Path(folder) / "plan.json", [python.executable, *command], gdb_log, to_stderr)
-        answer = _answer(Path(plan["answer"]), gdb_log)
+        answer = answer_in(Path(plan["answer"]), gdb_log)
     return _call(answer, python)
 
 
@@ -121,7 +121,8 @@ def _run(gdb: str, plan: Path, program: Sequence[str], gdb_log: Path, to_stderr:
         process.wait()
 
 
-def _answer(file: Path, gdb_log: Path) -> dict[str, Any]:
+def answer_in(file: Path, gdb_log: Path) -> dict[str, Any]:
+    """Return the answer that gdb wrote. Raise DispatchvizError if there is none, with the reason in gdb's log."""
     text = gdb_log.read_text("utf-8", "replace") if gdb_log.exists() else ""
     answer = json.loads(file.read_text("utf-8")) if file.exists() else {"error": _last(text)}
     if "error" not in answer:
@@ -134,7 +135,13 @@ def _answer(file: Path, gdb_log: Path) -> dict[str, Any]:
         )
     if "scripting is not supported" in why:
         raise NoDebuggerError("this gdb has no Python, which dispatchviz stack needs: install a gdb that has")
+    if GDB_CRASHED in text:
+        raise DispatchvizError("gdb itself crashed, which is a bug of this gdb: try another version of it")
     raise DispatchvizError(f"gdb failed: {answer['error']}")
+
+
+GDB_CRASHED = "This is a bug, please report it"
+"""The text that gdb prints when it crashes."""
 
 
 def _last(text: str) -> str:
