@@ -12,6 +12,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from ctypes import CDLL
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -125,6 +126,19 @@ def accelerator(torch: Any) -> str:
         if found := getattr(torch.version, attribute, None):
             return f"{name} {found}"
     return "CPU"
+
+
+def may_have_cuda(torch: Any) -> bool:
+    """Return whether a tensor on a GPU may exist: not in a CUDA build on Linux without NVIDIA's driver, which is loaded
+    but not initialized here.
+    """
+    if torch.version.cuda is None or sys.platform != "linux":
+        return True
+    try:
+        CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
 
 
 def cuda_text(torch: Any) -> str:

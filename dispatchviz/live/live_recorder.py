@@ -36,7 +36,7 @@ from dispatchviz.live.plain_errors import plainly
 from dispatchviz.live.tensor_facts import TensorFacts, tensors_in
 from dispatchviz.live.tensor_numbers import StorageNumbers, WeakNumbers
 from dispatchviz.live.thread_states import Kernel, ThreadState, ThreadStates
-from dispatchviz.live.watched_cells import META, Step, WatchedCells
+from dispatchviz.live.watched_cells import OF_DEVICES, Step, WatchedCells
 from dispatchviz.live.watched_operators import UnmetCell, WatchedCell, WatchedOperators
 from dispatchviz.live.watched_parts import WatchedParts
 from dispatchviz.live.wrapped_numbers import WrappedNumbers
@@ -174,13 +174,13 @@ class LiveRecorder(NumberWatch, LineWatch, PartWatch):
         return self._make_step(cell, handler_step(self, cell, call) if key == "Python" else call)
 
     def _choosing_device(self, call: Step) -> Step:
-        """Wrap a kernel at BackendSelect, which may choose the meta device. Then the kernels at Meta are watched."""
+        """Wrap a kernel at BackendSelect, which may choose a device whose kernels are not watched yet."""
 
         def chooses(*args: Any, **kwargs: Any) -> Any:
             device = kwargs.get("device")
-            is_meta = device is not None and device.type == "meta"
-            if is_meta and recorder.listening is self and self.thread.watched:
-                self.guarded(lambda: self.cells.meet(META))
+            bits = OF_DEVICES.get(device.type, 0) if device is not None else 0
+            if bits and recorder.listening is self and self.thread.watched:
+                self.guarded(lambda: self.cells.meet(bits))
             return call(*args, **kwargs)
 
         return chooses

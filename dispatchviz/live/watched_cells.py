@@ -14,6 +14,7 @@ from typing import Any
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import BackendComponent, DispatchKey
 from dispatchviz.foundation.garbage_collection import collector_waits
+from dispatchviz.live.installed_torch import may_have_cuda
 from dispatchviz.live.kernel_calls import calls_in_parallel, hands_out_kernels, kernel_calls, overriding
 from dispatchviz.live.python_kernels import PythonKernels, caller
 from dispatchviz.live.registration import OUR_FILE, defined_operators, is_generated
@@ -32,6 +33,9 @@ _TRANSFORMS = (
 )
 _ON_META = (K.AutogradMeta, K.Meta, K.SparseMeta, K.SparseCsrMeta, K.NestedTensorMeta)
 META = 1 << BackendComponent.MetaBit - 1
+CUDA = 1 << BackendComponent.CUDABit - 1
+OF_DEVICES = {"meta": META, "cuda": CUDA}
+"""Devices whose kernels may not be watched yet, with the bit of their tensors."""
 FUNCTORCH = raw(K.FuncTorchGradWrapper, K.FuncTorchBatched)
 FUNCTIONALIZE = raw(K.Functionalize)
 PYTHON = raw(K.Python)
@@ -52,7 +56,9 @@ ON_DEMAND = (
 second. A kernel for Functionalize calls a kernel for Meta with meta tensors that it makes without a call (``to_meta``
 in the template ``RegisterFunctionalization.cpp``).
 """
-ALL_ON_DEMAND = sum(bits for bits, _ in ON_DEMAND)
+_OF_CUDA = (K.AutogradCUDA, K.CUDA, K.AutocastCUDA, K.SparseCUDA, K.SparseCsrCUDA, K.QuantizedCUDA, K.NestedTensorCUDA)
+ON_DEMAND_WITHOUT_GPU = (*ON_DEMAND, (CUDA, _OF_CUDA))
+"""The same for a CUDA build without a driver. Only fake tensors and wrappers have the keys of CUDA there."""
 GIVING_A_BIT = {"aten::_conj": raw(K.Conjugate), "aten::_neg_view": raw(K.Negative)}
 """Operators that set a bit of ``ON_DEMAND`` on a tensor that was met before."""
 OF_BACKENDS = (K.CPU, K.CUDA)
@@ -98,6 +104,8 @@ class WatchedCells:
         self.waiting = 0
         """Bits of key sets that are not watched yet."""
         self._away = False
+        waits = not may_have_cuda(torch) and _has_registrations(c, K.CUDA.name, MANY)
+        self._on_demand = ON_DEMAND_WITHOUT_GPU if waits else ON_DEMAND
 
     @property
     def in_parallel(self) -> bool:
@@ -107,7 +115,7 @@ class WatchedCells:
     def put(self) -> None:
         """Put our kernels into the cells that most programs reach."""
         self._put_all(self._keys_from_the_start())
-        self.waiting = ALL_ON_DEMAND
+        self.waiting = sum(bits for bits, _ in self._on_demand)
 
     def _keys_from_the_start(self) -> list[str]:
         keys = [key.name for key in BY_REGISTRATION if _has_registrations(self._c, key.name)]
@@ -115,7 +123,8 @@ class WatchedCells:
         for backend in OF_BACKENDS:
             if _has_registrations(self._c, backend.name, MANY):
                 keys += [f"Autograd{backend.name}", backend.name]
-        return keys
+        later = {key.name for _, waiting in self._on_demand for key in waiting}
+        return [key for key in keys if key not in later]
 
     @property
     def is_apart(self) -> bool:
@@ -130,10 +139,10 @@ class WatchedCells:
     def meet(self, ks: int) -> None:
         """Watch the keys of a key set that was met."""
         wanted, self.waiting = self.waiting & ks, self.waiting & ~ks
-        for bits, keys in ON_DEMAND:
+        for bits, keys in self._on_demand:
             if wanted & bits:
                 self.waiting &= ~bits
-                self._put(list(self._cells_of([key.name for key in keys if key.name not in self._keys])))
+                self._put_keys([key.name for key in keys if key.name not in self._keys])
 
     def lift(self, operators: Iterable[str]) -> None:
         """Take our kernels of some operators out of their cells, until ``put_again``."""
@@ -200,12 +209,22 @@ class WatchedCells:
         finally:
             self._put(list(self._cells_of([key])))
 
-    def _put_all(self, keys: Iterable[str]) -> None:
-        names = defined_operators(self._c)
+    def _put_all(self, keys: Sequence[str]) -> None:
+        self._put_keys(keys)
+        self._put(_WITHOUT_TENSORS)
+
+    def _put_keys(self, keys: Sequence[str]) -> None:
+        """Put our kernels into the cells of some keys, and those that raise errors into the empty cells of backends."""
+        names = self._names()
         cells = dict.fromkeys(self._cells_among(names, keys))
-        self._put([*cells, *_WITHOUT_TENSORS])
+        self._put(cells)
         own = [name for name in names if name.startswith("aten::")]
-        self._put_errors((one, key) for key in self._backends() for one in own if (one, key) not in cells)
+        backends = [key for key in self._backends() if key in keys]
+        self._put_errors((one, key) for key in backends for one in own if (one, key) not in cells)
+
+    def _names(self) -> set[str]:
+        """Return the operators that are watched."""
+        return defined_operators(self._c)
 
     def _put_errors(self, empty: Iterable[tuple[str, str]]) -> None:
         """Put kernels that raise PyTorch's error into the empty cells of backends.
@@ -319,7 +338,7 @@ class WatchedCells:
         return self._libraries[operator]
 
     def _cells_of(self, keys: Iterable[str]) -> Iterator[tuple[str, str]]:
-        return self._cells_among(defined_operators(self._c), keys)
+        return self._cells_among(self._names(), keys)
 
     def _cells_among(self, names: set[str], keys: Iterable[str]) -> Iterator[tuple[str, str]]:
         for key in keys:

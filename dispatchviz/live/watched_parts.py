@@ -24,7 +24,6 @@ from dispatchviz.live.watched_cells import (
     FUNCTIONALIZE,
     FUNCTORCH,
     LEFT_ALONE,
-    ON_DEMAND,
     PYTHON,
     TRACER,
     WITHOUT_TENSORS,
@@ -138,7 +137,7 @@ class WatchedParts(WatchedCells):
         """Begin to watch all calls of this thread."""
         self._is_looking = True
         self.waiting = sum(
-            bits for bits, keys in ON_DEMAND if bits == PYTHON or any(key.name not in self._keys for key in keys)
+            bits for bits, keys in self._on_demand if bits == PYTHON or any(key.name not in self._keys for key in keys)
         )
         self.waiting |= sum(bits for bits, key in self._rare if key not in self._keys)
         if self._modes():  # calls within a handler exclude the gate
@@ -331,5 +330,5 @@ class WatchedParts(WatchedCells):
         self._keys = keys
         self._made.clear()
 
-    def _holding(self, key: str, names: set[str]) -> list[str]:
-        return super()._holding(key, names if self._is_all_in else names & self._in)
+    def _names(self) -> set[str]:
+        return super()._names() if self._is_all_in else self._in
