@@ -32,13 +32,26 @@ The frame itself would keep its variables alive. It may be gone, and another fra
 def user_frame(frame: FrameType | None = None, base: Base = (0, None)) -> FrameType | None:
     """Return the innermost frame of the user's own code, from a frame or the caller's up to the base, without the base;
     None if there is none.
+
+    A call of a module keeps the frame in a variable. So the walk ends at the innermost one, however many are around it.
     """
     frame = frame or sys._getframe(1)
     while frame is not None and not (id(frame) == base[0] and frame.f_code is base[1]):
-        if is_users_file(frame.f_code.co_filename) or id(frame.f_code) in _of_users:  # ``is_users``, without a call
+        code = frame.f_code
+        if is_users_file(code.co_filename) or id(code) in _of_users:  # ``is_users``, without a call
             return frame
+        if code.co_name == _CALLS_MODULE and (known := _known_in(frame)) is not None:
+            return known
         frame = frame.f_back
     return None
+
+
+_CALLS_MODULE, _KNOWN = "_wrapped_call_impl", "_users_frame"
+"""The function that calls a module, and its variable (``dispatchviz/torch/nn/modules/module_call.py``)."""
+
+
+def _known_in(frame: FrameType) -> FrameType | None:
+    return frame.f_locals.get(_KNOWN) if _KNOWN in frame.f_code.co_varnames else None
 
 
 CodeLocations = tuple[tuple[CodeType, int], ...]

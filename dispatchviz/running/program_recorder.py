@@ -278,12 +278,13 @@ class ProgramRecorder(SourceRecorder):
             if type(value) not in HOLDS_NOTHING and is_module(value):
                 self.names.bind(scope, name, value)
 
-    def module_called(self, module: Any, /) -> None:
-        """Note the calling line and the module."""
+    def module_called(self, module: Any, /) -> FrameType | None:
+        """Note the calling line and the module. Return the user's frame."""
         if len(self.notes) > self.many_notes:
             self.hand_over()
-        self._arrive(())
+        frame = self._arrive(())
         super().module_called(module)
+        return frame
 
     def module_name(self, module: Any, /) -> str:
         """Return the path of a module, as the program's variables give it."""

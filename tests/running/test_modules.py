@@ -8,6 +8,7 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.running import call_sites
 from tests.explain.diagnosis.cases import traced
 
 START = """
@@ -143,3 +144,19 @@ def _is_call(trace: Trace, step: int) -> bool:
 def _is_sound(trace: Trace, event: ev.ModuleCalled) -> bool:
     """Return whether a call of a module is on a line of the program."""
     return any(isinstance(around, ev.SourceLine) for around in trace.ancestors(event.seq))
+
+
+def frames_looked_at(depth: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Record a call of nested modules, and return the number of frames whose file was asked for."""
+    files = []
+    is_users_file = call_sites.is_users_file
+    monkeypatch.setattr(call_sites, "is_users_file", lambda file: bool(files.append(file)) or is_users_file(file))
+    traced(f"{START}net = nn.Tanh()\nfor _ in range({depth}):\n    net = nn.Sequential(net)\nnet(x)\n")
+    return len(files)
+
+
+def test_a_call_of_a_module_does_not_look_at_the_frames_of_all_modules_around_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ten, twenty, thirty = (frames_looked_at(depth, monkeypatch) for depth in (10, 20, 30))
+    assert thirty - twenty == twenty - ten > 0

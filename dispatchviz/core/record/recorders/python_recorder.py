@@ -9,6 +9,8 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.recorders.recorder_base import RecorderBase, text_of
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from dispatchviz.core.bindings.binding import Binding, Plan
     from dispatchviz.core.tensor.tensor import Tensor
 
@@ -42,9 +44,10 @@ class PythonRecorder(RecorderBase):
         """Open the event of a tensor that is formatted."""
         self._emit_span(ev.TensorFormatted, self._tensor(tensor), function)
 
-    def module_called(self, module: Any, /) -> None:
-        """Open the event of a call of a module."""
+    def module_called(self, module: Any, /) -> FrameType | None:
+        """Open the event of a call of a module. Return the user's frame, for a recorder that looks for it."""
         self._emit_span(ev.ModuleCalled, self.module_name(module), type(module).__name__)
+        return None
 
     def module_name(self, module: Any, /) -> str:
         """Return the path of a module, for a recorder that knows names; else an empty text."""

@@ -108,7 +108,7 @@ class CallMixin:
         if rec is None:
             return self._call_impl(*args, **kwargs)
         failed = True
-        rec.module_called(self)
+        _users_frame = rec.module_called(self)  # where calls within this one find it (``running/call_sites.py``)
         try:
             result = self._call_impl(*args, **kwargs)
             failed = False
