@@ -11,7 +11,8 @@ from itertools import zip_longest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.divergences import Comparison, compare
-from dispatchviz.explain.comparison.seen_by_both import of_any_run, seen_by_both
+from dispatchviz.explain.comparison.seen_by_both import seen_by_both
+from dispatchviz.explain.comparison.texts_of_any_run import of_any_run
 from dispatchviz.explain.keys.key_layouts import minor
 from dispatchviz.foundation.english import counted
 

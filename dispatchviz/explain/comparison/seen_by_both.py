@@ -15,7 +15,6 @@ numbers that Nodes save, and the inputs of ``torch.autograd.grad`` that no edge 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -27,8 +26,10 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.comparison.first_mentions import FirstMentions
 from dispatchviz.explain.comparison.fitted_roots import fitted_first
 from dispatchviz.explain.comparison.met_nodes import MetNodes
+from dispatchviz.explain.comparison.seen_by_one import SeenByOne
+from dispatchviz.explain.comparison.texts_of_any_run import of_any_run, rounded
 from dispatchviz.explain.graph.node.node_hooks import hooks_of
-from dispatchviz.explain.trace_index.recorded_engine import UNSEEN_RUNNING, is_live
+from dispatchviz.explain.trace_index.recorded_engine import is_live
 from dispatchviz.live.local_sets import guard_name
 
 KEPT = (
@@ -37,12 +38,6 @@ KEPT = (
     ev.ProgramRaised, ev.NameBound, ev.HookRegistered, ev.HookRemoved, ev.HookRan,
 )  # fmt: skip
 """The kinds of events that both record."""
-
-PYTHON_META = "(_meta_registrations.py)"
-"""The endings of the names of PyTorch's meta functions in Python."""
-
-WITHOUT_TENSORS = "aten::_nnpack_available", "profiler::"
-"""The beginnings of the names of operators whose calls are recorded although no tensor gives them a key."""
 
 ASKING_LAPACK = frozenset(
     f"aten::{name}"
@@ -54,21 +49,8 @@ ASKING_LAPACK = frozenset(
 )  # fmt: skip
 """Operators whose kernel creates workspaces: one-dimensional tensors whose length the LAPACK of a build determines."""
 
-UNWATCHED = frozenset({"aten::div_.Tensor_mode"})
-"""Operators whose calls a recorder does not record (``live/watched_cells.LEFT_ALONE``). The calls that they make are
-recorded.
-"""
-
-MISSING = "aten::numel"
-"""The operator that PyTorch's forward formulas call and the model does not have (``docs/differences.md``)."""
-
-OF_A_CALL = ev.KeySetComputed, ev.FallthroughSkipped, ev.KernelSelected, ev.KernelEntered, ev.KernelReturned
-
 UNSEEN = ev.FunctionEntered, ev.ForwardFormulaEntered
 """The functions whose lines are not recorded: ``forward`` and ``jvp`` of a custom Function."""
-
-GRAPH_ROOT = "torch::autograd::GraphRoot"
-"""The Node that the engine creates for several roots, with edges to them."""
 
 TYPED: dict[str, Any] = {
     "callBoxed": "call",
@@ -130,11 +112,7 @@ class _View:
         """The selected kernel of each call."""
         self._sets: dict[int, Sets | None] = {}
         """The thread-local sets during each event, as far as they are known."""
-        self._left_out: set[int] = set()
-        """The events that format a tensor or belong to a meta function, with their contents."""
-        self._unwatched: set[int] = set()
-        """The calls of ``UNWATCHED`` and their kernels."""
-        self._meta_functions: set[int] = set()
+        self._seen_by_one = SeenByOne(trace)
         self._histories: dict[int, list[ev.HistorySet | ev.HistoryRebased]] = {}
         """The Nodes that the results of each running kernel got."""
         self._moved: dict[tuple[int | None, int | None], ev.HookRegistered] = {}
@@ -150,10 +128,7 @@ class _View:
         self._function: int | None = None
         """The function of the last line."""
         self._hooks = _last_pre_hooks(trace.events)
-        self._without_kernel = _calls_without_kernel(trace)
         self._not_evaluated = not_evaluated(trace)
-        self._registered: dict[int, int] = {}
-        """The new numbers of the hooks that are recorded."""
         self._before_hooks: dict[int, ev.NodeStarted] = {}
         """The Nodes whose hooks run now. In PyTorch a Node is recorded after its hooks, with the gradients that they
         return.
@@ -166,12 +141,9 @@ class _View:
     def add(self, event: ev.AnyEvent) -> None:
         """Add the next event."""
         seq, parent = event.seq, event.parent
-        if self._is_left_out(event):
-            self._left_out.add(seq)
+        self._seen_by_one.add(event)
         self._parents[seq] = parent
-        if self._is_unwatched(event):
-            self._unwatched.add(seq)
-        is_kernel = isinstance(event, ev.KernelEntered) and seq not in self._unwatched
+        is_kernel = isinstance(event, ev.KernelEntered) and not self._seen_by_one.is_unwatched(seq)
         self._kernel[seq] = seq if is_kernel else _of(self._kernel, parent)
         self._sets[seq] = self._sets_during(event)
         self._follow_functions(event)
@@ -190,44 +162,8 @@ class _View:
             self._before_hooks[seq] = event
         elif isinstance(event, ev.HookRan) and event.parent in self._before_hooks:
             self._after_hook(event)
-        elif seq not in self._left_out and seq not in self._unwatched and isinstance(event, KEPT):
+        elif seq not in self._seen_by_one and isinstance(event, KEPT):
             self._keep(event)
-
-    def _is_left_out(self, event: ev.AnyEvent) -> bool:
-        if event.parent in self._left_out:
-            return True
-        if isinstance(event, ev.KernelEntered) and event.kernel.endswith(PYTHON_META):
-            self._meta_functions.add(event.seq)
-        if isinstance(event, ev.Dispatched) and event.operator == MISSING:
-            return True
-        if isinstance(event, ev.Dispatched) and event.key == "Undefined":
-            return not event.operator.startswith(WITHOUT_TENSORS)
-        if event.seq in self._without_kernel:
-            return True
-        if event.parent in self._meta_functions:
-            return not isinstance(event, ev.KernelReturned)
-        if isinstance(event, ev.NodeStarted) and event.name == GRAPH_ROOT:
-            return True
-        if isinstance(event, (ev.HookRegistered, ev.HookRemoved, ev.HookRan)) and not self._is_seen(event):
-            return True
-        return isinstance(event, ev.TensorFormatted)
-
-    def _is_unwatched(self, event: ev.AnyEvent) -> bool:
-        if isinstance(event, ev.Dispatched):
-            return event.operator in UNWATCHED
-        return event.parent in self._unwatched and isinstance(event, OF_A_CALL)
-
-    def _is_seen(self, event: ev.HookRegistered | ev.HookRemoved | ev.HookRan) -> bool:
-        """Return whether a hook is recorded. Retains-grad hooks run unrecorded."""
-        if isinstance(event, (ev.HookRegistered, ev.HookRan)) and event.function == IN_CPP:
-            return False
-        if isinstance(event, ev.HookRan):
-            return event.kind not in UNSEEN_RUNNING
-        if event.hook is None:
-            return True
-        if isinstance(event, ev.HookRegistered):
-            self._registered[event.hook] = len(self._registered)
-        return event.hook in self._registered
 
     def _sets_during(self, event: ev.AnyEvent) -> Sets | None:
         """Return the thread-local sets during an event. A call has its own; those of a guard and a redispatch follow
@@ -271,7 +207,7 @@ class _View:
     def _after_hook(self, event: ev.HookRan) -> None:
         assert event.parent is not None
         node = self._before_hooks.pop(event.parent)
-        if event.seq not in self._left_out:
+        if event.seq not in self._seen_by_one:
             self._keep(event)
         if event.gradients:
             node = replace(node, gradients=event.gradients)
@@ -344,7 +280,7 @@ class _View:
             if isinstance(one, ev.TensorCreated) and len(one.shape) == 1 and self._asks_lapack(around):
                 one = replace(one, shape=(1,))
             if isinstance(one, ev.TensorCreated) and one.value:
-                one = replace(one, value=_DIGITS.sub(_rounded, one.value))
+                one = replace(one, value=rounded(one.value))
             number = len(self.events)
             self.events.append(replace(one, seq=number, parent=around))
             self.steps.append(step)
@@ -415,7 +351,7 @@ class _View:
             case ev.NodeStarted():
                 yield replace(event, waiting=None, file="", line=0, end_line=0)
             case ev.HookRegistered() | ev.HookRemoved() if event.hook is not None:
-                yield replace(event, hook=self._registered[event.hook])
+                yield replace(event, hook=self._seen_by_one.hooks[event.hook])
             case ev.HookRan(kind="tensor pre hook") if len(event.gradients) > 1:
                 yield replace(event, gradients=())
             case ev.KernelReturned() if self._hands_back_self(event):
@@ -438,21 +374,6 @@ class _View:
         return selected is not None and selected.reason == "backend fallback" and _is_in_place(selected.operator)
 
 
-def of_any_run(text: str) -> str:
-    """Return a text without PyTorch's folder in the names of its files, and without the addresses of objects."""
-    return _ADDRESS.sub("at an address", _FOLDERS.sub("", text))
-
-
-_FOLDERS = re.compile(r"/(?:[^\s'\"/]+/)*?(?=(?:aten/src|build/aten|c10|torch)/)")
-_ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
-_DIGITS = re.compile(r"\d+\.\d{4,}(e[+-]\d+)?")
-"""The pattern of a number whose last digits depend on rounding."""
-
-
-def _rounded(number: re.Match[str]) -> str:
-    return f"{float(number[0]):.3g}"
-
-
 def _is_in_place(operator: str) -> bool:
     name = operator.partition("::")[2].partition(".")[0]
     return name.startswith("__i") or (name.endswith("_") and not name.endswith("__"))
@@ -469,20 +390,8 @@ def _last_pre_hooks(events: Iterable[ev.AnyEvent]) -> dict[int, int]:
     return last
 
 
-IN_CPP = "warn_autograd_not_implemented_hook"
-"""The name used here for PyTorch's own hook, which is C++
-(``torch/csrc/autograd/autograd_not_implemented_fallback.cpp``).
-"""
-
-
 def _of(known: dict[int, Any], seq: int | None) -> Any:
     return None if seq is None else known.get(seq)
-
-
-def _calls_without_kernel(trace: Trace) -> frozenset[int | None]:
-    """Return the calls that find no kernel. An installed PyTorch is recorded by kernels, so it has no such steps."""
-    selected = (trace[step] for step in trace.steps_of(ev.KernelSelected))
-    return frozenset([e.parent for e in selected if isinstance(e, ev.KernelSelected) and e.reason == "missing"])
 
 
 def not_evaluated(trace: Trace) -> frozenset[int]:
