@@ -111,8 +111,8 @@ def resume(recorder: Recorder) -> bool:
     return listening is recorder
 
 
-registrations = 0
-"""The number of changes of registrations in this process."""
+registrations = -1
+"""The number of changes of registrations that the program made. PyTorch's own fallbacks are the first change."""
 
 
 class Unread(Protocol):

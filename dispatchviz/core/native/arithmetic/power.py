@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy
+
 from dispatchviz.core.call.structured import Structured
+from dispatchviz.core.call.unseen_calls import are_unseen
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.scalar import Scalar, convert, wrapped_scalar_tensor
-from dispatchviz.core.native.iterator.tensor_iterator import compute, elementwise, no_instance, result_type
-from dispatchviz.core.tensor.dtype import DType, bfloat16, bool_, of_scalar, result_type_of
+from dispatchviz.core.native.iterator.tensor_iterator import binary_loop, compute, elementwise, no_instance, result_type
+from dispatchviz.core.tensor.dtype import REDUCED, DType, bfloat16, bool_, of_scalar, result_type_of
 from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides
 
 
@@ -29,6 +32,9 @@ def pow_Tensor_Scalar_meta(op: Structured, self: Tensor, exponent: Scalar) -> No
     """
     if not self._dtype.can_require_grad and type(exponent) is int and exponent < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
+    if are_unseen(self) and not self._wrapped_number and _common_type(self, exponent) is self._dtype:
+        elementwise(op, self)
+        return
     dtype = ops.result_type_Scalar.call(self, exponent)
     base = ops.to_dtype.call(self, dtype, False, False, None)
     op.operands = ((self, base),)
@@ -58,6 +64,8 @@ def pow_Tensor_Scalar_out(self: Tensor, exponent: Scalar, out: Tensor) -> None:
         ops.fill__Scalar.call(out, 1)
     elif exponent == 1:
         ops.copy_.call(out, self, False)
+    elif exponent == 2 and dtype is out._dtype and dtype.can_require_grad and dtype not in REDUCED:
+        binary_loop(numpy.multiply, out, self, self)
     else:
         number = dtype.numpy.type(convert(exponent, dtype))
         products = _PRODUCTS.get(exponent) if dtype.can_require_grad else None

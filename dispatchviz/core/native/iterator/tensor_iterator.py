@@ -354,7 +354,7 @@ def binary_loop(function: Any, out: Tensor, a: Tensor, b: Tensor) -> None:
 
 def loop_with_number(function: Any, out: Tensor, dtype: DType, self: Tensor, number: Tensor) -> None:
     """``loop`` in half or bfloat16 with a 0-dim CPU tensor as the second operand, which is not rounded."""
-    value = float32.numpy.type(number._array.item())
+    value = quiet.run(float32.numpy.type, number._array.item())
     named = getattr(array_module(out._device.type), function.__name__)
     compute(out, dtype, lambda array: named(array, value), self)
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import math
 
+import numpy
+
 from dispatchviz.core.call.structured import Structured, resize_output
+from dispatchviz.core.call.unseen_calls import are_unseen
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, not_implemented, quiet, store
@@ -38,6 +41,10 @@ def sum_dim_IntList_meta(op: Structured, self: Tensor, dim: Dims, keepdim: bool,
 def sum_out(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None, out: Tensor) -> None:
     """The sum over the dimensions."""
     mask = reduced_mask(dim, len(self._size))
+    if self._dtype is out._dtype not in REDUCED and 0 not in self._size and are_unseen(out):
+        axes = tuple([i for i, reduced in enumerate(mask) if reduced])
+        out._array[...] = quiet.run(numpy.add.reduce, self._array, axes, out._dtype.numpy, None, keepdim)
+        return
     viewed = with_reduced_dims(out, self, mask, keepdim)
     source = _cast_input(self, out._dtype)
     if 0 in self._size:
