@@ -16,7 +16,7 @@ from dispatchviz.explain.outline.outline import Outline
 MOST = 4_000
 """The number of steps that are kept in full. Each takes some milliseconds to make."""
 
-ITERATIONS = 2
+ITERATIONS = 1
 """The number of iterations of a loop that are kept, besides the last."""
 
 
