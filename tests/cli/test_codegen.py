@@ -204,10 +204,13 @@ def test_our_shortened_entries_are_not_shown_as_pytorchs() -> None:
 
 def test_pytorchs_entries_are_whole_and_every_file_has_its_writer_and_its_lines() -> None:
     out = dispatchviz("codegen", "add").out
-    assert "\n        NestedTensorCPU, NestedTensorHPU, NestedTensorCUDA: NestedTensor_add_Tensor\n" in out
+    assert (
+        "\n        NestedTensorCPU, NestedTensorHPU, NestedTensorCUDA, NestedTensorXPU: NestedTensor_add_Tensor\n"
+        in out
+    )
     assert "\n      result: self_t + maybe_multiply(other_t, alpha)\n" in out
     assert "SparseCsrCPU, SparseCsrMeta: add_out_sparse_compressed_cpu" in out  # of the out form
-    assert "by gen_variable_type_func in tools/autograd/gen_variable_type.py, into VariableType.cpp\n      76  " in out
+    assert "by gen_variable_type_func in tools/autograd/gen_variable_type.py, into VariableType.cpp\n      79  " in out
     for name in ("add.Tensor", "t", "randn", "copy_"):
         found, texts = card(name), kept(name)
         assert {file.file: file.lines for file in found.files} == texts.files()

@@ -23,7 +23,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.locations import event_lines, source_view
 from dispatchviz.explain.locations.event_lines import lines_of
-from dispatchviz.explain.locations.source_view import SourceView, source_at
+from dispatchviz.explain.locations.source_view import SourceView, source_at, source_of
 from dispatchviz.running.program import run
 from dispatchviz.testing import event
 from dispatchviz.views.panes import source_pane
@@ -68,7 +68,7 @@ def test_lines_inside_a_guard_that_the_program_holds() -> None:
 
 
 def test_our_source_and_the_line_to_look_at() -> None:
-    lines, first = inspect.getsourcelines(source_at)
+    lines, first = inspect.getsourcelines(source_of)
     view = running("explain/locations/source_view.py", first, first + len(lines) - 1, ev.KernelReturned)
     assert (view.running, view.running_first) == ("explain/locations/source_view.py", first)
     assert view.running_lines == tuple("".join(lines).splitlines())

@@ -230,7 +230,7 @@ async def test_v_opens_the_code_of_the_step_and_closes_it(tmp_path: Path) -> Non
         await reader.press("f")
         assert reader.sees("torchgen's files for aten::add.Tensor", "THPVariable_add: the function that Python calls")
         await reader.press("enter")
-        assert reader.sees("python_torch_functions_2.cpp: PyTorch 2.13.0 for aten::add.Tensor", "HANDLE_TH_ERRORS")
+        assert reader.sees("python_torch_functions_2.cpp: PyTorch 2.14.1 for aten::add.Tensor", "HANDLE_TH_ERRORS")
         await reader.press("q", "q")
         assert reader.sees("Generated code of aten::add.Tensor", "(f files, K classes, Esc or q closes)")
         await reader.press("K")

@@ -18,7 +18,7 @@ from textual.strip import Strip
 from dispatchviz.tui.terminal.contrast import muted, readable
 from dispatchviz.views.text.line_fitting import fit
 from dispatchviz.views.text.roles import ROLES
-from dispatchviz.views.text.styled_line import Line, Span
+from dispatchviz.views.text.styled_line import Line, Span, of_spans
 
 NOTHING = Line()
 
@@ -57,8 +57,8 @@ class Palette:
         return self._strip(row.spans, width, base, behind.spans)
 
     def _made(self, row: tuple[Span, ...], width: int, base: Style, behind: tuple[Span, ...]) -> Strip:
-        after = Line(behind)
-        segments = self.segments(Line(row), width, base)
+        after = of_spans(behind)
+        segments = self.segments(of_spans(row), width, base)
         return Strip([*segments, *self.segments(after, after.width, self.base)], width + after.width)
 
     def segments(self, row: Line, width: int, base: Style) -> list[Segment]:

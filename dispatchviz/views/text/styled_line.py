@@ -62,6 +62,11 @@ def _width(spans: tuple[Span, ...]) -> int:
     return sum(len(text) if text.isascii() else cell_len(text) for text, _ in spans)
 
 
+def of_spans(spans: tuple[Span, ...]) -> Line:
+    """Return a row of the spans of other rows, whose text was made by ``line``."""
+    return Line(spans)
+
+
 def line(
     *parts: str | Span,
     key: str = "",

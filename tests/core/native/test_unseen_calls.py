@@ -46,6 +46,7 @@ def outcome(expression: str, dtype: str, size: tuple[int, ...], kind: str) -> tu
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_results_and_errors_are_those_of_the_calls(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "registrations", 0)
     cases = list(itertools.product(DTYPES, SIZES, KINDS))
     unseen = [outcome(expression, *case) for case in cases]
     monkeypatch.setattr(recorder, "registrations", 1)
@@ -69,6 +70,7 @@ def test_a_recorder_sees_the_calls() -> None:
 
 
 def test_calls_of_a_thread_that_includes_a_key_may_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "registrations", 0)
     with torch.inference_mode():
         x = torch.ones(3)
         assert are_unseen(x)
@@ -76,7 +78,8 @@ def test_calls_of_a_thread_that_includes_a_key_may_be_seen(monkeypatch: pytest.M
         assert not are_unseen(x)
 
 
-def test_calls_with_a_tensor_whose_autograd_key_counts_may_be_seen() -> None:
+def test_calls_with_a_tensor_whose_autograd_key_counts_may_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "registrations", 0)
     assert not are_unseen(torch.ones(3))
 
 
