@@ -19,11 +19,12 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from textwrap import indent
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from dispatchviz.cli.check_runs import ALIKE, PHRASES, check_cuda, check_model_has_all
 from dispatchviz.cli.checked_run import seed

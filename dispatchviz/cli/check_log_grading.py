@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from dispatchviz.cli.check_log_table import OF_GOALS, OF_LINES, TRACES, Graded, logs_in
 from dispatchviz.cli.input_source import load
@@ -36,8 +37,7 @@ def _lesson(name: str) -> Lesson:
     return lesson
 
 
-@dataclass(frozen=True)
-class Grader:
+class Grader(Struct, frozen=True):
     """The expectations that homework is graded with."""
 
     expected: Sequence[Line]

@@ -7,8 +7,9 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.lessons.mine.goals import Reached, by_phase, is_done
@@ -25,8 +26,7 @@ TRACES = (".dvtrace", ".jsonl", ".jsonl.gz")
 """The suffixes of the files that are graded in a folder."""
 
 
-@dataclass(frozen=True)
-class Graded:
+class Graded(Struct, frozen=True):
     """A log with its marks; without marks if it cannot be read."""
 
     log: str

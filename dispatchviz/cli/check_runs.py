@@ -11,11 +11,11 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from dispatchviz.cli.check_json import check_json
 from dispatchviz.cli.checked_request import CheckedRequest, snapshot_beside

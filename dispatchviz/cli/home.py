@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from dispatchviz.cli.trace_folders import kept_files, places
 from dispatchviz.foundation.errors import DispatchvizError, EndedBySignal

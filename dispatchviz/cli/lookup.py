@@ -95,14 +95,15 @@ def remark_lines(found: Found, console: Console) -> list[str]:
 
 def print_json(value: Any) -> None:
     """Print a card, or a dictionary of cards, as JSON on standard output."""
-    import dataclasses
     import json
+
+    from msgspec import Struct
+    from msgspec.structs import asdict
 
     from dispatchviz.foundation.terminal_output import print_json_lines
 
     def plain(value: Any) -> Any:
-        known = dataclasses.is_dataclass(value) and not isinstance(value, type)
-        return dataclasses.asdict(value) if known else str(value)
+        return asdict(value) if isinstance(value, Struct) else str(value)
 
     print_json_lines(json.dumps(_named(value), indent=2, ensure_ascii=False, default=plain).split("\n"))
 

@@ -6,7 +6,8 @@ A passage without a stop of its own belongs to the step of the one before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.predictions.prediction import Prediction
@@ -22,8 +23,7 @@ from dispatchviz.lessons.stop_steps import UnknownStopError
 from dispatchviz.lessons.stops import step_named
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """A passage and its step."""
 
     passage: Passage

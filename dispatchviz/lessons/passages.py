@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from dispatchviz.lessons.asked.question_text import ASK, PARTS, QuestionError, QuestionReader, WrittenQuestion
 from dispatchviz.lessons.directives import DIRECTIVE, GOAL, HEADING, HINT, PREDICT, RAISES, Comments
@@ -30,8 +31,7 @@ class Goal(NamedTuple):
     """The phase whose program must reach it: one of ``OWN_WORK``."""
 
 
-@dataclass(frozen=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """A piece of prose, and the step that it is about, if any."""
 
     phase: str

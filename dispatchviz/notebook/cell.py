@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import linecache
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import CodeType
 from typing import Any
+
+from msgspec import Struct
 
 from dispatchviz.running.instrumented_source import Watcher, compile_instrumented, with_constants
 
@@ -21,8 +22,7 @@ _DISPLAYED = "\0dispatchviz displayed"
 """A placeholder constant that no sane program contains. The compiled code has the display function in its place."""
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """A cell of a notebook."""
 
     text: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.cli.fast_commands import FAST_COMMANDS
 from dispatchviz.cli.looked_up import look_up
@@ -19,8 +20,7 @@ WIDTH = 110
 """The width of a text in columns."""
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A value in each of its forms."""
 
     text: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.statement import numbers_of_steps
@@ -12,8 +13,7 @@ from dispatchviz.foundation.errors import DispatchvizError
 RANGE = re.compile(r"(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?")
 
 
-@dataclass(frozen=True)
-class Steps:
+class Steps(Struct, frozen=True):
     """The requested steps, and how much of each is shown."""
 
     steps: str | None = None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from dispatchviz.outputs.chosen_steps import Steps
 
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from dispatchviz.outputs.picture.chosen_picture import Chosen
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """A request for a file."""
 
     path: str
@@ -31,8 +31,7 @@ class Request:
     """The program or trace that the command names."""
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(Struct, frozen=True):
     """A format. It alone finds, checks, writes and describes its files."""
 
     suffixes: tuple[str, ...]

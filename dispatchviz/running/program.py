@@ -14,10 +14,11 @@ import runpy
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.machinery import BuiltinImporter, SourceFileLoader
 from types import CodeType, ModuleType
 from typing import Any, TextIO
+
+from msgspec import Struct
 
 from dispatchviz.core.record.event_filter import Only
 from dispatchviz.core.record.recorders.recorder_base import NOTE_LENGTH
@@ -54,8 +55,7 @@ from dispatchviz.running.relatives import Relatives
 from dispatchviz.trace import Trace
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The result of a run: trace, exit status, error."""
 
     trace: Trace
@@ -87,8 +87,7 @@ Keeping = Callable[[Recording], Keeper]
 """A function that makes the keeper of a recording, for the case that the process ends early."""
 
 
-@dataclass(frozen=True)
-class _Program:
+class _Program(Struct, frozen=True):
     """A program before it runs."""
 
     source: Source

@@ -22,8 +22,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.foundation.errors import DispatchvizError
@@ -45,8 +46,7 @@ class Bounds(NamedTuple):
         return self.least <= count and (self.most is None or count <= self.most)
 
 
-@dataclass
-class Line:
+class Line(Struct):
     """One expectation."""
 
     number: int

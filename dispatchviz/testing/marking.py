@@ -7,7 +7,8 @@ them all; if none does, the one that contains most counts. Operators that are ca
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.core.record.events import AnyEvent
 from dispatchviz.core.record.trace_file import Trace
@@ -19,8 +20,7 @@ from dispatchviz.testing.known_names import check_name, check_names
 from dispatchviz.testing.trace_text import TraceText
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """The result for one line."""
 
     line: Line

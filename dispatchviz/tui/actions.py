@@ -9,9 +9,10 @@ screen).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
 from textual.screen import ModalScreen
 
 from dispatchviz.core.record.events import ErrorRaised
@@ -43,8 +44,7 @@ if TYPE_CHECKING:
     from dispatchviz.tui.screens.stepper_screen import StepperScreen
 
 
-@dataclass(frozen=True)
-class Overlay:
+class Overlay(Struct, frozen=True):
     """A text over the stepper. It closes with the update to show, or with None."""
 
     make: Callable[[StepperScreen], ModalScreen[Update | None]]

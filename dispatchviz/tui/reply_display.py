@@ -6,9 +6,10 @@ Elsewhere: the actions (``actions.py``), the key of each action (``app.py``).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from threading import Thread
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from dispatchviz.explain.predictions.prediction import Prediction
 from dispatchviz.tui.actions import Overlay, Reply

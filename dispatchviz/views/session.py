@@ -7,8 +7,10 @@ independent of Textual.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.core.record.trace_file.followed_file import FollowedFile
@@ -34,8 +36,7 @@ if TYPE_CHECKING:
 FOLLOWING = line((" At the end of the recording so far, and following it until the next move", "hint"))
 
 
-@dataclass(frozen=True)
-class Update:
+class Update(Struct, frozen=True):
     """The result of a command."""
 
     cursor: Cursor

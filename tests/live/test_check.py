@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from dispatchviz.cli.check_json import check_json
 from dispatchviz.cli.check_runs import check_cuda, check_model_has_all, checked, two_runs

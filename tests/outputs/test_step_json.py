@@ -51,7 +51,7 @@ def test_value_has_the_fields_of_the_views_card() -> None:
     at = step(forum(), ev.KeySetComputed)
     card = key_set_card(forum(), at)
     value = view_json(forum(), at, "key-set")["value"]
-    assert set(value) == set(card.__dataclass_fields__)
+    assert set(value) == set(card.__struct_fields__)
     assert [row["title"] for row in value["rows"]] == [row.title for row in card.rows]
     assert set(VALUES) < set(view_names())
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.calls.key_set_card import key_set_card

@@ -8,9 +8,12 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from dispatchviz.cli.real_stack.child_python import ChildPython, NoDebuggerError
 from dispatchviz.cli.real_stack.stops import Stop
@@ -36,8 +39,7 @@ PYTHON_CODE = "Python code"
 """The role of lines of installed packages; the program's own lines have the role ``your code``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """The wanted call, and the stops that count."""
 
     operator: str
@@ -48,8 +50,7 @@ class Wanted:
     """Titles of the stops that count. If empty, all count, and the innermost is shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stack:
+class Stack(Struct, frozen=True):
     """The stack of a thread."""
 
     frames: tuple[Frame, ...]
@@ -58,8 +59,7 @@ class Stack:
     """The signal of a crash: ``SIGSEGV``."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoppedCall:
+class StoppedCall(Struct, frozen=True):
     """The result of a run in gdb."""
 
     calls: int

@@ -9,9 +9,10 @@ from __future__ import annotations
 import platform
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from dispatchviz.cli.real_stack.elf_functions import Function, functions_with, is_part
 from dispatchviz.core.keys.keys import CELL, DispatchKey
@@ -36,8 +37,7 @@ HOLDER_TITLE = "torch::impl::dispatch::PythonKernelHolder::operator()"
 ADAPTERS = ("28wrap_kernel_functor_unboxed_", "31make_boxed_from_unboxed_functor")
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Struct, frozen=True):
     """A function to stop at."""
 
     library: str

@@ -11,8 +11,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
+
+from msgspec import Struct
 
 from dispatchviz.core.schema.schema_lexer import SchemaError
 
@@ -84,8 +85,7 @@ class Parameter(NamedTuple):
         return re.fullmatch(r"arg\d+|self", self.name) is not None
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """A signature, ``name(arg0: str, arg1: bool) -> None``."""
 
     name: str

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.core.codegen.model import NativeFunction, Specification
 from dispatchviz.core.codegen.overload_order import sorted_overloads
@@ -87,8 +88,7 @@ _TYPES = {
 _OPTIONS = ("dtype", "layout", "device", "pin_memory")
 
 
-@dataclass(frozen=True)
-class Overload:
+class Overload(Struct, frozen=True):
     """One signature of a binding."""
 
     function: NativeFunction

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from dispatchviz.core.codegen import native
 from dispatchviz.core.codegen.entries import SpecError, meant
@@ -49,8 +50,7 @@ _COMPARED = {ast.Lt: "lt", ast.Gt: "gt", ast.LtE: "le", ast.GtE: "ge", ast.Eq: "
 _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
-@dataclass(frozen=True)
-class Saved:
+class Saved(Struct, frozen=True):
     """A value that a Node saves. ``value`` is the expression of the forward kernel that gives it."""
 
     name: str
@@ -72,8 +72,7 @@ class Saved:
         return self.kind == "Tensor?[]"
 
 
-@dataclass
-class Needs:
+class Needs(Struct):
     """The values that the formulas of one Node need, by name, and the formulas (by their argument names) that use
     each.
     """
@@ -89,8 +88,7 @@ class Needs:
         self.users.setdefault(what.name, set()).add(user)
 
 
-@dataclass(frozen=True)
-class Code:
+class Code(Struct, frozen=True):
     """An expression and its type: ``Tensor``, ``Scalar``, ``int``, ``Size``, ..."""
 
     text: str

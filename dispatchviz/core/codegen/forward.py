@@ -20,7 +20,8 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dispatchviz.core.codegen import native
 from dispatchviz.core.codegen.formula import PROPERTIES, Code, Translator

@@ -10,7 +10,9 @@ backward formula with the tangent in place of ``grad``. This module mirrors ``po
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dispatchviz.core.codegen.entries import SpecError
 from dispatchviz.core.codegen.model import Derivative, NativeFunction
@@ -20,8 +22,7 @@ from dispatchviz.core.schema.python_signature import python_name
 AUTO_LINEAR, AUTO_ELEMENT_WISE = "auto_linear", "auto_element_wise"
 
 
-@dataclass(frozen=True)
-class ForwardDerivative:
+class ForwardDerivative(Struct, frozen=True):
     """One formula, as one operator's kernel evaluates it."""
 
     result: str

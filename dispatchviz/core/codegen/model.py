@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dispatchviz.core.codegen.entries import Entry, Location, SpecError, entries, meant
 from dispatchviz.core.schema.function_schema import Argument, FunctionSchema
@@ -29,8 +31,7 @@ DISPATCH_KEYS = (
 """Keys that an entry may name under ``dispatch``."""
 
 
-@dataclass(frozen=True)
-class NativeFunction:
+class NativeFunction(Struct, frozen=True):
     """One entry of native_functions.yaml."""
 
     schema: FunctionSchema
@@ -131,8 +132,7 @@ class NativeFunction:
         return "CompositeImplicitAutograd" in self.dispatch
 
 
-@dataclass(frozen=True)
-class Derivative:
+class Derivative(Struct, frozen=True):
     """One entry of derivatives.yaml."""
 
     function: NativeFunction
@@ -158,8 +158,7 @@ class Derivative:
         return tuple(a.name for a in self.function.schema.arguments if a.name in with_formula)
 
 
-@dataclass(frozen=True)
-class Specification:
+class Specification(Struct, frozen=True, dict=True):
     """Both files together."""
 
     functions: Mapping[str, NativeFunction]

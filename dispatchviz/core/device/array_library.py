@@ -11,12 +11,12 @@ import importlib
 import importlib.util
 import os
 import re
-from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 from typing import Any
 
 import numpy
+from msgspec import Struct
 
 from dispatchviz.foundation.errors import DispatchvizError
 
@@ -25,8 +25,7 @@ class DeviceUnavailable(DispatchvizError):
     """The error for a requested device that is not available on this machine."""
 
 
-@dataclass(frozen=True)
-class CudaState:
+class CudaState(Struct, frozen=True):
     """The kind of ``cuda`` on this machine: real, emulated or absent."""
 
     real: bool

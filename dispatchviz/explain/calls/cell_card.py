@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -12,8 +13,7 @@ from dispatchviz.explain.kinds.dispatch import selected
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around, within
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A key or alias that the kernel of the entry could have come from."""
 
     source: str
@@ -34,8 +34,7 @@ class Candidate:
         return self.outcome != "not reached"
 
 
-@dataclass(frozen=True, slots=True)
-class CellCard:
+class CellCard(Struct, frozen=True):
     """The view of a dispatch table entry."""
 
     operator: str

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
+
+from msgspec import Struct
 
 from dispatchviz.core.keys.key_set import highest_backend, raw
 from dispatchviz.core.keys.keys import DispatchKey
@@ -38,8 +39,7 @@ it is in the set and decides.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """A key (functionality bit) or a backend bit."""
 
     name: str
@@ -52,8 +52,7 @@ class Column:
     """True for a backend bit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """A set in the computation, with a state for each column."""
 
     title: str
@@ -63,8 +62,7 @@ class Row:
     """The tensor whose set it is, for an argument."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeySetCard:
+class KeySetCard(Struct, frozen=True):
     """The view of a key set."""
 
     operator: str

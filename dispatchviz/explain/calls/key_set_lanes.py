@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from dispatchviz.explain.calls.key_set_card import KeySetCard, Row
 from dispatchviz.explain.keys.key_text import BACKENDS, backends, functionalities, key_names, runtime_name
@@ -24,8 +25,7 @@ FEW = 3
 """The largest number of arguments with equal sets that are named."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lane:
+class Lane(Struct, frozen=True):
     """A set in the computation, or the keys that a set removes."""
 
     stage: int
@@ -44,8 +44,7 @@ class Lane:
     """The arguments that have this set."""
 
 
-@dataclass(frozen=True, slots=True)
-class CardAt:
+class CardAt(Struct, frozen=True):
     """The card at a sub-step."""
 
     stage: int

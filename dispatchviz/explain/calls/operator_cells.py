@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -19,8 +20,7 @@ REGISTRATIONS_LOOKED_AT = 2_000
 """The number of a program's registrations that are searched for changes of an operator's table."""
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorCells:
+class OperatorCells(Struct, frozen=True):
     """A table as of a call."""
 
     operator: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -19,8 +20,7 @@ PARTS_LOOKED_AT = 200
 """The number of steps directly within a kernel, and within its meta function, that are read."""
 
 
-@dataclass(frozen=True, slots=True)
-class StructuredCall:
+class StructuredCall(Struct, frozen=True):
     """The parts of a structured kernel, in the order in which they run."""
 
     kernel: ev.KernelEntered

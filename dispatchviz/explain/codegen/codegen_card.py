@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.operator_entry import OperatorEntry
@@ -24,16 +26,14 @@ from dispatchviz.explain.codegen.torchgen_parts import in_order
 from dispatchviz.explain.codegen.torchgen_texts import Real, RealEntry
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A yaml entry, and its relation to the operator."""
 
     role: str
     here: Piece
 
 
-@dataclass(frozen=True, slots=True)
-class Registered:
+class Registered(Struct, frozen=True):
     """A kernel of PyTorch that our generator does not write."""
 
     key: str
@@ -43,8 +43,7 @@ class Registered:
     """True if dispatchviz has a function for it, written by hand or created at run time."""
 
 
-@dataclass(frozen=True, slots=True)
-class GeneratedFile:
+class GeneratedFile(Struct, frozen=True):
     """A file of PyTorch into which its generators write code for the operator."""
 
     file: str
@@ -62,8 +61,7 @@ NOT_GENERATED = "torchgen does not generate this binding"
 """The place of a binding that PyTorch writes by hand, or does not have."""
 
 
-@dataclass(frozen=True, slots=True)
-class CodegenCard:
+class CodegenCard(Struct, frozen=True):
     """The output of the generators for an operator."""
 
     operator: str

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.explain.codegen.definitions import Piece, definition, formula_function, native_file, operators
@@ -20,8 +21,7 @@ PASSING = ("Autograd", "ADInplaceOrView", "BackendSelect")
 """The keys whose kernels pass a call on to the keys below, in the order in which a call meets them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A function that runs, and its calls."""
 
     what: str

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
+
+from msgspec import Struct
 
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.schema.python_signature import class_name
@@ -63,8 +64,7 @@ MANUAL = ("autograd/kernels/variable_type_manual.py", "autograd/graph/list_nodes
 MANUAL_TABLES = {K.Autograd: "AUTOGRAD_KERNELS", K.ADInplaceOrView: "INPLACE_OR_VIEW_KERNELS"}
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Struct, frozen=True):
     """A function that a generator writes, here or in PyTorch."""
 
     role: str

@@ -7,14 +7,14 @@ examples.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 NATIVE_FUNCTIONS = "aten/src/ATen/native/native_functions.yaml"
 DERIVATIVES = "tools/autograd/derivatives.yaml"
 
 
-@dataclass(frozen=True, slots=True)
-class RealEntry:
+class RealEntry(Struct, frozen=True):
     """A complete entry of one of PyTorch's yaml files."""
 
     role: str
@@ -30,8 +30,7 @@ class RealEntry:
         return f"{self.file}:{self.line}"
 
 
-@dataclass(frozen=True, slots=True)
-class RealPiece:
+class RealPiece(Struct, frozen=True):
     """A piece of code that torchgen wrote."""
 
     file: str
@@ -39,8 +38,7 @@ class RealPiece:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Real:
+class Real(Struct, frozen=True):
     """The texts of torchgen for an operator."""
 
     version: str

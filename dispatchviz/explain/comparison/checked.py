@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import zip_longest
+
+from msgspec import Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -20,8 +21,7 @@ OF_THE_MODEL = "dispatchviz's model"
 """The text by which errors and warnings name the model where it differs from PyTorch."""
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """Both complete traces, and the comparison of the events that both record."""
 
     model: Trace

@@ -13,9 +13,10 @@ facts are compared, and then its children. Three kinds of events do not keep equ
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
+
+from msgspec import Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.comparison.event_facts import TEXT, everything, values, way
@@ -40,8 +41,7 @@ KEY_SETS = (ev.KeySetComputed, ev.FallthroughSkipped)
 HASHES = (ev.ResultHashed,)
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """A place where two runs differ: a step of each, or a step of only one."""
 
     sort: Sort

@@ -11,9 +11,11 @@ import itertools
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import TypeVar
 from weakref import WeakKeyDictionary
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header, Trace
@@ -41,8 +43,7 @@ KEPT = 64
 """The number of wirings of a trace that are remembered."""
 
 
-@dataclass(frozen=True, eq=False)
-class Wiring:
+class Wiring(Struct, frozen=True, eq=False, weakref=True):
     """The Nodes in a graph and their uses. All steps that do not change it share one object."""
 
     order: tuple[int, ...]
@@ -51,8 +52,7 @@ class Wiring:
     """The number of edges that lead to each Node."""
 
 
-@dataclass(frozen=True, eq=False)
-class BackwardGraph:
+class BackwardGraph(Struct, frozen=True, eq=False):
     """The Nodes of a graph at a step."""
 
     trace: Trace
@@ -118,8 +118,7 @@ def backward_graph(trace: Trace, at: int | None = None, of: int | str | None = N
     return _graph(trace, step, choice, _memory(trace).wiring(known, step, choice))
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """Some neighboring Nodes of a graph, and the numbers of later and earlier Nodes that are left out."""
 
     above: int

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import TypeVar
+
+from msgspec import Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -29,8 +30,7 @@ LOOKED_AT = 64
 """The number of latest gradients that are read to find Nodes that still wait."""
 
 
-@dataclass(frozen=True, slots=True)
-class Buffered:
+class Buffered(Struct, frozen=True):
     """A gradient in an input buffer."""
 
     input_nr: int
@@ -40,8 +40,7 @@ class Buffered:
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """A Node that some gradients have not reached."""
 
     node: int
@@ -52,16 +51,14 @@ class Waiting:
     buffer: tuple[Buffered, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(Struct, frozen=True):
     """A Node in the ready queue."""
 
     queued: QueuedNode
     buffer: tuple[Buffered, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class EngineState:
+class EngineState(Struct, frozen=True):
     """The engine during one of its runs."""
 
     started: ev.BackwardStarted

@@ -8,15 +8,15 @@ everything in the graph or in an iteration is opened, because a single box would
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct
 
 from dispatchviz.explain.graph.graph_fold import Item, Repeat, Section, everywhere, start, stop, with_body
 from dispatchviz.explain.graph.node_groups import Group, Path
 
 
-@dataclass(frozen=True, slots=True)
-class Boxed:
+class Boxed(Struct, frozen=True):
     """The options for drawing modules as boxes."""
 
     opened: tuple[str, ...] = ()

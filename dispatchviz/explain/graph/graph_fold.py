@@ -8,7 +8,8 @@ them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 Link = tuple[int, int] | None
 """An edge: the position of the Node that it leads to and its input_nr, or None for an empty edge."""
@@ -17,16 +18,14 @@ Stride = tuple[int, int]
 """The difference in position and input_nr of an edge from one iteration to the next."""
 
 
-@dataclass(frozen=True, slots=True)
-class Links:
+class Links(Struct, frozen=True):
     """The structure of a graph: the names of the Nodes in order, and the edges of each."""
 
     names: Sequence[str]
     edges: Sequence[Sequence[Link]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Repeat:
+class Repeat(Struct, frozen=True, eq=False):
     """Consecutive iterations of the same Nodes: the first iteration, and the differences of the others."""
 
     start: int
@@ -48,8 +47,7 @@ class Repeat:
         return self.start + self.period * self.iterations
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """Nodes that are drawn as one box."""
 
     start: int
@@ -66,8 +64,7 @@ Item = int | Repeat | Section
 """One Node, by its position, or several Nodes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fold:
+class Fold(Struct, frozen=True):
     """A folded graph. ``links`` has entries only for the positions that are kept."""
 
     items: tuple[Item, ...]

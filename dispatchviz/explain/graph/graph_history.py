@@ -9,11 +9,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from operator import itemgetter
 from weakref import WeakKeyDictionary
+
+from msgspec import Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -34,8 +35,7 @@ class Mark(Enum):
     PRUNED = "the backward pass through its graph does not need it"
 
 
-@dataclass(frozen=True, slots=True)
-class Awaits:
+class Awaits(Struct, frozen=True):
     """The number of gradients that a Node waits for in a backward pass, from DependenciesCounted."""
 
     gradients: int

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -45,8 +46,7 @@ def after_error(state: State) -> State:
     return State.CREATED if state in (State.WAITING, State.QUEUED) else state
 
 
-@dataclass(frozen=True, slots=True)
-class GraphTensor:
+class GraphTensor(Struct, frozen=True):
     """A tensor that belongs to a Node."""
 
     number: int
@@ -59,8 +59,7 @@ class GraphTensor:
     device: str
 
 
-@dataclass(frozen=True, slots=True)
-class GraphEdge:
+class GraphEdge(Struct, frozen=True):
     """The destination of one output of a Node. Its position in the Node's ``edges`` is the number of that output."""
 
     target: int | None
@@ -73,8 +72,7 @@ class GraphEdge:
     """The tensor passed for that argument; empty if unknown."""
 
 
-@dataclass(frozen=True, slots=True)
-class SavedTensor:
+class SavedTensor(Struct, frozen=True):
     """A tensor that a Node saved for its formula."""
 
     name: str
@@ -85,8 +83,7 @@ class SavedTensor:
     is_output: bool
 
 
-@dataclass(frozen=True, slots=True)
-class GraphNode:
+class GraphNode(Struct, frozen=True):
     """A backward Node."""
 
     number: int

@@ -6,7 +6,8 @@ These are looked up when a box is drawn. ``graph_node.py`` has the facts that th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -21,8 +22,7 @@ from dispatchviz.explain.trace_index.trace_index import index
 from dispatchviz.foundation.english import nth, plain_dtype, shaped
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """The place in the forward pass where a Node was made."""
 
     step: int
@@ -39,8 +39,7 @@ class Made:
         return f"{self.file}:{self.line}" if self.line else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(Struct, frozen=True):
     """A hook of a Node."""
 
     kind: ev.HookKind

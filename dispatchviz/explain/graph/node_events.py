@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Self, TypeVar
+
+from msgspec import Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -238,8 +239,7 @@ class NodeEvents:
         return frozenset(code for code in codes if code in self.columns.of_kind)
 
 
-@dataclass(frozen=True, slots=True)
-class NodesByAge:
+class NodesByAge(Struct, frozen=True):
     """A slice of a list of Nodes."""
 
     nodes: Sequence[int]

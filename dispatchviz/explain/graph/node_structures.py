@@ -7,9 +7,10 @@ Many Nodes are read at once, in the order of the trace, so that each part of a f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple, TypeVar
+
+from msgspec import Struct, field
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file.stored_events import some_events
@@ -35,8 +36,7 @@ class NodeStructure(NamedTuple):
     """The number of the Node that each edge leads to, and its input_nr."""
 
 
-@dataclass(slots=True)
-class _Made:
+class _Made(Struct):
     """The events of a Node."""
 
     named: list[ev.NodeCreated | ev.NodeStarted] = field(default_factory=list)

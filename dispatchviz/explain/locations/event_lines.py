@@ -17,7 +17,8 @@ import ast
 import builtins
 import functools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.schema.python_signature import class_name
@@ -82,8 +83,7 @@ _DEEPEST, _MOST = 4, 400
 """The greatest depth of nested calls that are read, and the number of steps up to which they are read."""
 
 
-@dataclass(slots=True)
-class Step:
+class Step(Struct):
     """A point where an event can happen."""
 
     line: int

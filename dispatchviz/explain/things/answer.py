@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.explain.things.thing import Thing
 
@@ -12,8 +13,7 @@ MOST = 8
 """The number of answers to a question that are listed: those nearest to the step at which it is asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """An answer: an event, and the step at which it happened."""
 
     text: str
@@ -24,8 +24,7 @@ class Answer:
     """The tensor or Node that it names, which has questions too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """A question with the answers that are listed."""
 
     asked: str

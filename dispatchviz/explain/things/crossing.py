@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -32,8 +33,7 @@ AUTOGRAD_KERNELS = ("VariableType", "autogradNotImplemented", "torch::autograd")
 E = TypeVar("E", bound=ev.Event)
 
 
-@dataclass(frozen=True, slots=True)
-class Crossing:
+class Crossing(Struct, frozen=True):
     """The step on the other side."""
 
     seq: int | None

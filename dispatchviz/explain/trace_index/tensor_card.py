@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import DispatchKey
@@ -28,8 +29,7 @@ SHOWN = 4
 """The number of other tensors on the same memory, and of Nodes, that are named."""
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
+class Saved(Struct, frozen=True):
     """A Node that keeps the tensor."""
 
     node: str
@@ -40,8 +40,7 @@ class Saved:
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class TensorCard:
+class TensorCard(Struct, frozen=True):
     """The facts about a tensor."""
 
     number: int

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
 from weakref import WeakKeyDictionary
+
+from msgspec import Struct
 
 from dispatchviz.core.keys.key_set import default_excluded_set, default_included_set, raw
 from dispatchviz.core.keys.keys import DispatchKey
@@ -28,8 +29,7 @@ AUTOCAST_LOOKED_AT = 64
 """The number of changes of autocast that are read. The model has no autocast for more kinds of devices."""
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(Struct, frozen=True):
     """A guard that is open. Its key sets are 64-bit numbers with functionality bits only."""
 
     name: str
@@ -43,8 +43,7 @@ class Guard:
     """True for a dispatch mode, which acts like a guard."""
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
+class Switch(Struct, frozen=True):
     """A mode that is on or off, and the step that set it. None if nothing set it during the recording."""
 
     on: bool
@@ -53,8 +52,7 @@ class Switch:
     seq: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Autocast:
+class Autocast(Struct, frozen=True):
     """Autocast for a kind of device."""
 
     device: str
@@ -68,8 +66,7 @@ class Autocast:
     """The step that switched it last."""
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadState:
+class ThreadState(Struct, frozen=True):
     """The state of a thread."""
 
     guards: tuple[Guard, ...]
@@ -106,8 +103,7 @@ TELLING = (
 """The kinds of events that change the state of the thread."""
 
 
-@dataclass(slots=True)
-class _Last:
+class _Last(Struct):
     """The last result for a trace. The header, the layout and the pane read it one after the other, a page at all
     steps.
     """

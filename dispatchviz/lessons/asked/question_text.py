@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from dispatchviz.explain.predictions.prediction import LONGEST, MOST
 from dispatchviz.foundation.errors import DispatchvizError
@@ -39,16 +40,14 @@ class QuestionError(DispatchvizError):
         self.line = line
 
 
-@dataclass(frozen=True)
-class WrittenChoice:
+class WrittenChoice(Struct, frozen=True):
     """A choice, and the reply to learners who choose it."""
 
     text: str
     reply: str = ""
 
 
-@dataclass(frozen=True)
-class WrittenQuestion:
+class WrittenQuestion(Struct, frozen=True):
     """A question with its answer as an expression."""
 
     text: str
@@ -64,8 +63,7 @@ class WrittenQuestion:
     answer_line: int
 
 
-@dataclass
-class QuestionReader:
+class QuestionReader(Struct):
     """A reader of a question's lines, one after the other."""
 
     line: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -18,8 +19,7 @@ from dispatchviz.lessons.stops import step_named
 from dispatchviz.running.engines import MODEL
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """The state of one program at a stop."""
 
     text: str
@@ -30,8 +30,7 @@ class Found:
     """False if the program has no value for the lesson's own question."""
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """A fact of a lesson, in its own program and in the learner's."""
 
     about: str

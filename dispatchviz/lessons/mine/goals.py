@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.foundation.shipped_examples import script_of
@@ -23,8 +24,7 @@ class NeedsProgramError(ExpressionError):
     """A goal over the variables of a program, of which there is only a log."""
 
 
-@dataclass(frozen=True)
-class Reached:
+class Reached(Struct, frozen=True):
     """A goal with its value."""
 
     goal: Goal

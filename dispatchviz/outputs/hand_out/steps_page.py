@@ -8,8 +8,9 @@ data.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
+
+from msgspec import Struct, field
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -37,8 +38,7 @@ Draw = Callable[[Trace, int], bytes]
 """A function that draws the backward graph as of a step as SVG. The result is empty if there is nothing to draw."""
 
 
-@dataclass
-class StepsPage:
+class StepsPage(Struct):
     """A hand-out page. Its pictures are complete once all its lines have been read."""
 
     trace: Trace

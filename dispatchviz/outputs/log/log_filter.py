@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from dispatchviz.core.record import events as ev
@@ -33,8 +33,7 @@ EVERYTHING = "all"
 """The level that contains every kind."""
 
 
-@dataclass(frozen=True)
-class LogFilter:
+class LogFilter(Struct, frozen=True):
     """The filter of a log. Each field leaves out the steps that it does not choose."""
 
     level: str = EVERYTHING

@@ -8,7 +8,9 @@ that are made meanwhile, the scene is a graph of these Nodes. The last scene sta
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backward_graph import BackwardGraph, backward_graph
@@ -16,8 +18,7 @@ from dispatchviz.explain.graph.backwards import Backward
 from dispatchviz.explain.graph.graph_history import history
 
 
-@dataclass(frozen=True)
-class Scene:
+class Scene(Struct, frozen=True):
     """A graph, as of the last step at which it is built or run."""
 
     begin: int

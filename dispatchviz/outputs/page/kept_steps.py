@@ -1,7 +1,7 @@
 """The choice of the steps for which a page contains each pane: all steps of a short program. Of a long one it keeps its
 beginning, its end and the steps that do not repeat others.
 
-The first iterations of a loop and its last one do not count as repeats. If that is still too much, only the beginning
+The first iteration of a loop and its last one do not count as repeats. If that is still too much, only the beginning
 and the end are kept.
 """
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.statement import numbers_of_steps
@@ -22,8 +24,7 @@ memory of saved tensors.
 KINDS: tuple[Kind, ...] = ("backward", "calls", "decision", "table", "classes", "memory")
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """The requested picture."""
 
     kind: Kind = "backward"

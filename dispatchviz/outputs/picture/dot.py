@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
 from dispatchviz.explain.graph.graph_node import GraphEdge, GraphNode, SavedTensor, State
@@ -71,8 +72,7 @@ LOOKS: dict[State, Look] = {
 """The look of each state. The line distinguishes states without color, and a text names each state anyway."""
 
 
-@dataclass(frozen=True)
-class Drawing:
+class Drawing(Struct, frozen=True):
     """DOT text, and the texts that its picture must show."""
 
     source: str
@@ -158,8 +158,7 @@ def frames_legend(options: Options) -> Iterator[str]:
             return
 
 
-@dataclass
-class Pen:
+class Pen(Struct):
     """Lines of DOT, and the texts in them."""
 
     boxes: list[str] = field(default_factory=list)

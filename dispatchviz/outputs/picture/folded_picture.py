@@ -10,7 +10,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dispatchviz.explain.graph.backward_graph import BackwardGraph
 from dispatchviz.explain.graph.graph_fold import Fold, Item, Link, Repeat, Section, everywhere, later_link, start
@@ -23,8 +25,7 @@ Path = tuple[Repeat, ...]
 """The repeats around something, from the outermost."""
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(Struct, frozen=True):
     """A Node, the Nodes of a section, or the exit of a frame."""
 
     name: str
@@ -43,8 +44,7 @@ class Box:
     """True if it has changed since the compared step."""
 
 
-@dataclass(frozen=True, slots=True)
-class Arrow:
+class Arrow(Struct, frozen=True):
     """An arrow between two boxes."""
 
     tail: str
@@ -56,8 +56,7 @@ class Arrow:
     """The number of edges that the arrow represents."""
 
 
-@dataclass
-class FoldedPicture:
+class FoldedPicture(Struct):
     """A folded graph as a picture."""
 
     boxes: list[Box] = field(default_factory=list)
@@ -74,8 +73,7 @@ def folded_picture(graph: BackwardGraph, fold: Fold, options: Options = USUAL) -
     return work.picture
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """The box of a position, and the iterations of the repeats around it in which the Node is."""
 
     item: int | Section

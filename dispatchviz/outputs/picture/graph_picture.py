@@ -8,8 +8,10 @@ it is drawn as rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph import backward_graph as explain
@@ -32,8 +34,7 @@ MOST = 100
 """The largest number of boxes in a folded graph, besides those that were requested."""
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(Struct, frozen=True):
     """The content of a file, and a note about it."""
 
     data: bytes
@@ -44,7 +45,7 @@ class Picture:
     is_folded: bool = False
 
 
-class BackwardGraph(explain.BackwardGraph):
+class BackwardGraph(explain.BackwardGraph, frozen=True):
     """The backward Nodes as of a step, as a value that can draw itself."""
 
     def dot(self) -> str:
@@ -114,7 +115,7 @@ def backward_graph(trace: Trace, at: int | None = None, of: int | str | None = N
     """Return the graph of ``explain.backward_graph.backward_graph``, as a value that can draw itself."""
     with collector_waits():
         graph = explain.backward_graph(trace, at, of)
-    return BackwardGraph(**vars(graph))
+    return BackwardGraph(**asdict(graph))
 
 
 def render(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from dispatchviz.explain.graph.folded_modules import Boxed
 from dispatchviz.explain.graph.node_groups import Cluster
@@ -22,8 +23,7 @@ Theme = Literal["light", "dark", "auto"]
 THEMES: tuple[Theme, ...] = ("light", "dark", "auto")
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """The options that a reader may choose."""
 
     detail: Detail = "saved"

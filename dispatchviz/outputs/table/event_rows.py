@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from dispatchviz.core.record.events import SourceLine
@@ -21,16 +21,14 @@ from dispatchviz.core.record.trace_file.columns import NONE
 Numbers = NDArray[np.int32]
 
 
-@dataclass(frozen=True)
-class Texts:
+class Texts(Struct, frozen=True):
     """A column of texts: for each row the number of one of ``values``, or -1 for none."""
 
     numbers: Numbers
     values: Sequence[str]
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """Some rows. Each column has the same number of entries. A number below 0 means that there is no value."""
 
     first: int

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.outputs.format import Format, Request
@@ -36,7 +37,7 @@ def export_table(runs: Iterable[Run], path: str | Path) -> None:
     """Write some traces as one table; ``-`` is standard output. Raise DispatchvizError if that fails."""
     from dispatchviz.outputs.table.parquet import write
 
-    runs = (dataclasses.replace(run, trace=without_folders(run.trace)) for run in runs)
+    runs = (replace(run, trace=without_folders(run.trace)) for run in runs)
     if str(path) == STANDARD_OUTPUT:
         data = io.BytesIO()
         write(runs, data)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from dispatchviz.core.record.trace_file import FORMAT, Header, Trace, encode
@@ -35,8 +35,7 @@ TEXTS = ("run", "kind", "file", "function", "operator", "key")
 """Columns whose texts repeat, which are stored as numbers and a dictionary."""
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Struct, frozen=True):
     """One of the traces in a table."""
 
     name: str

@@ -6,13 +6,14 @@ import os
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from dispatchviz.running.call_sites import is_pythons_file, is_users_file, shown_file, source_of
 from dispatchviz.running.engine_choice.names_in_text import Import, NamesInText, Use, names_in
@@ -44,8 +45,7 @@ class PlacedUse(NamedTuple):
         return f"{self.file}, line {self.line}" if self.line else self.file
 
 
-@dataclass
-class ProgramNames:
+class ProgramNames(Struct):
     """The names that a program's own files use."""
 
     uses: list[PlacedUse] = field(default_factory=list)

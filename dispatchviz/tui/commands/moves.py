@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from dispatchviz.explain.calls.key_set_stages import stages_at
 from dispatchviz.explain.outline.levels import LEVELS

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.predictions.prediction import Choice, Prediction

@@ -6,7 +6,8 @@ Elsewhere: actions that depend on the height of the list (``comparison_app.py``)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.tui.comparison import comparison_rows
 from dispatchviz.tui.comparison.comparison_state import COMPARISON_KEYMAP, Compared
@@ -14,8 +15,7 @@ from dispatchviz.tui.comparison.two_runs import Side
 from dispatchviz.tui.home.text_screen import Text
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A new state of the screen."""
 
     state: Compared
@@ -23,8 +23,7 @@ class Shown:
     """The text to copy."""
 
 
-@dataclass(frozen=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """The request to close the screen and open one of the runs in the stepper."""
 
     side: Side

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.comparison.aligned_rows import AlignedRows, Pair
@@ -47,8 +49,7 @@ class Row(NamedTuple):
         return self.item.pairs[0] if isinstance(self.item, Several) else self.item
 
 
-@dataclass(frozen=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """The state of the screen."""
 
     choices: tuple[TwoRuns, ...]

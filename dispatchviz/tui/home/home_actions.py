@@ -6,7 +6,8 @@ Elsewhere: actions that depend on the height of the list (``home_screen.py``).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.tui.home.home_keymap import home_keys
 from dispatchviz.tui.home.home_list import PROGRAM, QUESTION, Home
@@ -14,8 +15,7 @@ from dispatchviz.tui.home.home_replies import Chosen, LookUp, Reply, Shown
 from dispatchviz.tui.home.text_screen import Text
 
 
-@dataclass(frozen=True)
-class At:
+class At(Struct, frozen=True):
     """The argument of an action: the state of the screen and the functions that it needs."""
 
     home: Home

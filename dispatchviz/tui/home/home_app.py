@@ -7,10 +7,10 @@ Ctrl+C for itself, as under ``dispatchviz run``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from threading import Thread
 
+from msgspec.structs import replace
 from textual.actions import parse
 from textual.app import SystemCommand
 from textual.screen import Screen

@@ -6,8 +6,10 @@ Elsewhere: the text of rows (``home_rows.py``), the actions of keys (``home_acti
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dispatchviz.foundation.shipped_examples import Example, is_lesson
 from dispatchviz.views.text.styled_line import Line, line
@@ -19,8 +21,7 @@ START, TRACES, LOOK_UP = "Start here", "Recent traces", "Look up, open"
 """The titles of groups; the others are those of ``examples/README.md``."""
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A row that Enter opens."""
 
     kind: str
@@ -39,8 +40,7 @@ class Entry:
         return f"{self.group} {self.name} {self.target} {self.shows}".casefold()
 
 
-@dataclass(frozen=True)
-class Home:
+class Home(Struct, frozen=True, dict=True):
     """The state of the screen. ``chosen`` identifies the entry, not its place, so it survives when rows come or go."""
 
     programs: tuple[Entry, ...] = ()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from dispatchviz.foundation.errors import DispatchvizError
 from dispatchviz.foundation.shown_text import shown

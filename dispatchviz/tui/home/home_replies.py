@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from dispatchviz.tui.home.home_list import Home
 from dispatchviz.tui.home.text_screen import Text
@@ -12,8 +13,7 @@ from dispatchviz.tui.questions.asked import Asked
 from dispatchviz.views.text.console import Console
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A new state of the screen."""
 
     home: Home
@@ -21,8 +21,7 @@ class Shown:
     """The text to copy."""
 
 
-@dataclass(frozen=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """The request to close the screen and run a program or open a trace."""
 
     source: str
@@ -31,8 +30,7 @@ class Chosen:
     """The name of an example."""
 
 
-@dataclass(frozen=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """A rejected answer: the reason, and the question again with the text to correct."""
 
     home: Home

@@ -5,8 +5,8 @@ line.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
+from msgspec.structs import replace
 from rich.style import Style
 from textual.geometry import Size
 from textual.message import Message

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
+from msgspec import Struct
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import ModalScreen
@@ -40,8 +40,7 @@ class TextScreen(ModalScreen[None]):
         yield self._view
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(Struct, frozen=True):
     """The request to open a text over the screen."""
 
     title: str

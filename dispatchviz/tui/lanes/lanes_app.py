@@ -5,7 +5,8 @@ which the caller then opens.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.explain.comparison.ranks.lanes import Lanes
 from dispatchviz.explain.comparison.ranks.member import Member
@@ -18,8 +19,7 @@ from dispatchviz.views.keymap import GOES_TO_LANES
 from dispatchviz.views.session import OpenStepper
 
 
-@dataclass(frozen=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """The request to close the screen and open a process in the stepper."""
 
     member: Member

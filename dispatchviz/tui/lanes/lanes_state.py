@@ -5,7 +5,8 @@ Elsewhere: the text of rows (``lanes_rows.py``), Textual.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dispatchviz.explain.comparison.ranks.lanes import LaneRow, Lanes
 from dispatchviz.explain.comparison.ranks.member import Member
@@ -13,8 +14,7 @@ from dispatchviz.views.keymap import Key
 from dispatchviz.views.text.styled_line import Line, line
 
 
-@dataclass(frozen=True)
-class LanesState:
+class LanesState(Struct, frozen=True):
     """The state of the screen."""
 
     lanes: Lanes

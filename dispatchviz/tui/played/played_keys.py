@@ -7,9 +7,9 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 
+from msgspec import Struct
 from rich.console import Console
 
 from dispatchviz.core.record.trace_file import Trace
@@ -17,8 +17,7 @@ from dispatchviz.tui.app import StepperApp
 from dispatchviz.views.session import Session
 
 
-@dataclass(frozen=True)
-class Screen:
+class Screen(Struct, frozen=True):
     """The contents of a terminal."""
 
     key: str

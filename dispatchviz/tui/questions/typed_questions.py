@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dispatchviz.explain.outline.places import iteration_named, line_named
 from dispatchviz.explain.sentences.statement import numbers_of_steps, part_of

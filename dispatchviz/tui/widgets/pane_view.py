@@ -5,8 +5,7 @@ Elsewhere: the contents of rows (``views/panes``), the choice of the next row (`
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from rich.style import Style
 from textual import events
 

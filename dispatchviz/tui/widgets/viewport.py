@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dispatchviz.views.text.styled_line import Line, line
 
 
-@dataclass
-class Viewport:
+class Viewport(Struct):
     """The size of the widget, and the scroll position of its rows."""
 
     count: int = 0

@@ -24,8 +24,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Self
+
+from msgspec.structs import replace
 
 from dispatchviz.core.record.events import (
     BackwardStarted,
@@ -44,7 +45,7 @@ FRAMES = (SourceLine, BindingEntered, Dispatched, KernelEntered, BackwardStarted
 """Events that are calls; ``caller`` and ``callee`` move between them."""
 
 
-class Cursor(SteppingCursor):
+class Cursor(SteppingCursor, frozen=True):
     """A position in a trace, with all moves."""
 
     def down(self) -> Self:

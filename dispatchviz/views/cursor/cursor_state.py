@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, overload
+
+from msgspec import Struct
 
 from dispatchviz.core.record.events import ErrorRaised, ProgramRaised, SourceLine
 from dispatchviz.core.record.trace_file import Trace
@@ -23,8 +24,7 @@ ShownStack = Literal["short", "folded", "whole"]
 """The forms of the call stack."""
 
 
-@dataclass(frozen=True)
-class CursorState:
+class CursorState(Struct, frozen=True, dict=True):
     """A position in a trace with at least one event, and the reader's choices for the screen."""
 
     trace: Trace

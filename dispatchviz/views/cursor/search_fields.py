@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -35,8 +36,7 @@ Test = Callable[[Trace, int], bool]
 """A test of one step, which reads its event."""
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(Struct, frozen=True):
     """The candidates of a field: those that pass the test, if there is one, have the field."""
 
     mask: Mask

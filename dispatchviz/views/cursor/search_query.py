@@ -6,7 +6,8 @@ A field is one of ``FIELDS`` followed by a colon. Any other text with a colon is
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 FIELDS = ("key", "op", "node", "tensor", "line", "file", "event", "says")
 """The names of fields. ``says`` matches words of a step's sentence; the others are in ``search_fields.py``."""
@@ -17,8 +18,7 @@ PLACE = re.compile(r":[0-9]+$")
 """The pattern of a word that is the place of a line: ``forum.py:6``."""
 
 
-@dataclass(frozen=True)
-class Query:
+class Query(Struct, frozen=True):
     """A parsed query. Its terms are in lower case except for values of fields."""
 
     texts: tuple[str, ...] = ()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import replace
 from typing import Self
+
+from msgspec.structs import replace
 
 from dispatchviz.core.record.events import SourceLine
 from dispatchviz.views.cursor.cursor_state import CursorState, next_stop
@@ -13,7 +14,7 @@ REMEMBERED = 200
 """The number of moves that can be undone."""
 
 
-class SteppingCursor(CursorState):
+class SteppingCursor(CursorState, frozen=True):
     """A cursor state with the basic moves from which all others are built."""
 
     def goto(self, at: int) -> Self:

@@ -5,7 +5,9 @@ step.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dispatchviz.core.record.events import AnyEvent
 from dispatchviz.explain.kinds.all_kinds import group
@@ -18,8 +20,7 @@ Kept = Mapping[str, tuple[int, ...]]
 """The numbers of the panes for each group of steps, best first."""
 
 
-@dataclass(frozen=True)
-class PaneChoice:
+class PaneChoice(Struct, frozen=True):
     """The chosen panes by number; nothing is chosen at the start."""
 
     pinned: tuple[int, ...] = ()

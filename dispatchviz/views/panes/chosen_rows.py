@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from dataclasses import replace as with_fields
 from functools import lru_cache
 from itertools import zip_longest
 from typing import Self
 
+from msgspec import Struct
 from msgspec.structs import replace
+from msgspec.structs import replace as with_fields
 
 from dispatchviz.views.keymap import key_of
 from dispatchviz.views.text.line_fitting import path_end, wrap
 from dispatchviz.views.text.styled_line import PATH, Line
 
 
-@dataclass(frozen=True)
-class ChosenRows:
+class ChosenRows(Struct, frozen=True):
     """Rows, each wrapped into lines, and the start of the chosen one. ``in_sight`` are the visible lines."""
 
     lines: Sequence[Line] = ()

@@ -7,9 +7,10 @@ The screen adds colors and scrolling.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from renderdag import Ancestor, GraphRowRenderer
 from rich.cells import cell_len, set_cell_size
 
@@ -37,8 +38,7 @@ HERE = "▶ "
 _NODE, _LABEL = "\0", "\1"
 
 
-@dataclass(frozen=True, slots=True)
-class LaneRow:
+class LaneRow(Struct, frozen=True):
     """A row of the drawing."""
 
     lane: str
@@ -89,8 +89,7 @@ def _node_row(graph: BackwardGraph, node: GraphNode, lane: str, width: int | Non
     return LaneRow(lane, label, node.number, False)
 
 
-@dataclass
-class _KnownRows:
+class _KnownRows(Struct):
     """The rows that were drawn last. They are cached because few Nodes change between steps."""
 
     nodes: dict[int, GraphNode] = field(default_factory=dict)

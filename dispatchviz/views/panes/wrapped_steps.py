@@ -5,8 +5,7 @@ The row of the cursor comes first, then the others from the top. Elsewhere: the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from rich.cells import cell_len
 
 from dispatchviz.views.cursor.cursor import Cursor
@@ -18,8 +17,7 @@ HANGING = 2
 """The cells by which the further lines of a text are indented."""
 
 
-@dataclass(frozen=True)
-class WrappedSteps:
+class WrappedSteps(Struct, frozen=True):
     """All rows of a short list as lines."""
 
     lines: list[Line]

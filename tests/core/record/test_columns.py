@@ -6,11 +6,11 @@ import io
 import random
 import tracemalloc
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import dispatchviz
 import dispatchviz.torch as torch

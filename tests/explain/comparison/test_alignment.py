@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import typing
 from collections import Counter
@@ -15,6 +14,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.comparison import event_facts, sequence_alignment
@@ -327,7 +327,7 @@ def test_comparison_of_forged_columns_ends() -> None:
     chosen = random.Random(0)
     for name in ("parents", "lines", "ends", "operators", "keys"):
         column: Any = [chosen.randrange(-5, 2 * len(whole)) for _ in whole]
-        columns: Any = dataclasses.replace(whole.columns, **{name: column})
+        columns: Any = replace(whole.columns, **{name: column})
         forged = Trace(whole.header, whole.events, columns=columns)
         compare(whole, forged)
         compare(forged, whole)

@@ -11,7 +11,8 @@ as in a backward.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.core.autograd.engine import input_buffer, node_heap
 from dispatchviz.core.autograd.engine.compiled_autograd import CompiledNodeArgs, SwapSavedVariables
@@ -27,8 +28,7 @@ from dispatchviz.core.thread.guards import AutoGradMode
 from dispatchviz.core.thread.thread_state import thread
 
 
-@dataclass(frozen=True)
-class _Step:
+class _Step(Struct, frozen=True):
     """A Node, and the range of its own tensors."""
 
     node: Node
@@ -36,8 +36,7 @@ class _Step:
     stop: int
 
 
-@dataclass(frozen=True)
-class CapturedBackward:
+class CapturedBackward(Struct, frozen=True):
     """A captured backward from ``roots``."""
 
     roots: tuple[Edge, ...]

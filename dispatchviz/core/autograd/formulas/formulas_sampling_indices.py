@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor.dtype import DType, float64, int64
@@ -128,8 +129,7 @@ def _reflected_index(index: Tensor, size: int, align_corners: bool) -> Tensor:
 # -- reading and adding ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class SampleIndices:
+class SampleIndices(Struct, frozen=True):
     """Indices of the elements that are read for each sample, in a last dimension."""
 
     indices: Sequence[Tensor]

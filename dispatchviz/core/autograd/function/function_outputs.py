@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from dispatchviz.core.autograd.forward_mode.forward_grad import levels
 from dispatchviz.core.autograd.forward_mode.function_jvp import process_forward_mode_ad
@@ -72,8 +73,7 @@ class Tensors(list[Tensor]):
         return any(value is tensor for tensor in self)
 
 
-@dataclass
-class Call:
+class Call(Struct):
     """A forward that has returned."""
 
     node: FunctionBase
@@ -86,8 +86,7 @@ class Call:
     """The treatment of each tensor among the outputs."""
 
 
-@dataclass
-class _Marks:
+class _Marks(Struct):
     """The marks that the forward gave its tensors."""
 
     inputs: Tensors

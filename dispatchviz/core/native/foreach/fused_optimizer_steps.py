@@ -8,10 +8,10 @@ the rest.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy
+from msgspec import Struct
 
 from dispatchviz.core.native.arithmetic.fma import fma
 from dispatchviz.core.tensor.dtype import REDUCED, DType
@@ -20,8 +20,7 @@ _VECTOR = 32
 """The bytes of an AVX2 vector, which PyTorch uses even if the processor has AVX-512."""
 
 
-@dataclass(frozen=True, slots=True)
-class AdamOptions:
+class AdamOptions(Struct, frozen=True):
     """Hyperparameters of ``_fused_adam_`` and ``_fused_adamw_``; ``decoupled`` is True for the latter."""
 
     lr: float
@@ -34,8 +33,7 @@ class AdamOptions:
     decoupled: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SgdOptions:
+class SgdOptions(Struct, frozen=True):
     """Hyperparameters of ``_fused_sgd_``."""
 
     weight_decay: float
@@ -47,8 +45,7 @@ class SgdOptions:
     is_first_step: bool
 
 
-@dataclass(frozen=True, slots=True)
-class AdagradOptions:
+class AdagradOptions(Struct, frozen=True):
     """Hyperparameters of ``_fused_adagrad_``."""
 
     lr: float
@@ -58,8 +55,7 @@ class AdagradOptions:
     maximize: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(Struct, frozen=True):
     """One of a kernel's two loops: over ``whole`` vectors, or over the rest."""
 
     whole: bool

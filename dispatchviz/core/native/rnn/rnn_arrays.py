@@ -5,14 +5,14 @@ Gates are concatenated in PyTorch's order: input, forget, cell, output. All arra
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 Array = Any
 
 
-@dataclass(frozen=True)
-class Weights:
+class Weights(Struct, frozen=True):
     """The weights of one direction; ``bias`` is the sum of both biases."""
 
     ih: Array
@@ -20,8 +20,7 @@ class Weights:
     bias: Array
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """The states before one time step, its gates, and tanh of its cell state."""
 
     hidden: Array

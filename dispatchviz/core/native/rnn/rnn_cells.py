@@ -6,16 +6,16 @@ CUDA's fused kernels are in ``fused_rnn_cells.py``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.argument_checks import call_with_undefined
 from dispatchviz.core.tensor.tensor import Tensor
 
 
-@dataclass(frozen=True)
-class CellParams:
+class CellParams(Struct, frozen=True):
     """The weights of one direction of one layer; ``w_hr`` projects the hidden state of an LSTM."""
 
     w_ih: Tensor

@@ -7,8 +7,9 @@ or pairs of tensors for an LSTM. A bidirectional layer takes a pair of everythin
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.rnn.rnn_cells import CellParams
@@ -21,8 +22,7 @@ Cell = Callable[..., Hidden]
 Layer = Callable[[Cell, Any, Any, Any], tuple[Any, Any]]
 
 
-@dataclass(frozen=True)
-class Packed:
+class Packed(Struct, frozen=True):
     """A PackedSequence: all first time steps, then the second ones of the sequences that have one, and so on."""
 
     data: Tensor
@@ -33,8 +33,7 @@ class Packed:
         return [int(size) for size in self.batch_sizes._array]
 
 
-@dataclass(frozen=True)
-class Stack:
+class Stack(Struct, frozen=True):
     """The settings of a stack of layers."""
 
     num_layers: int

@@ -10,7 +10,8 @@ import mmap
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.core.record.trace_file.stored_events import Source
 
@@ -45,8 +46,7 @@ def block(kind: bytes, payload: bytes, events: int = 0, checksum: int | None = N
     return b"".join((frame, payload, bytes(-len(payload) % 8)))
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """A block in a file."""
 
     kind: bytes

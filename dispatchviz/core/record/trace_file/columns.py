@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -87,8 +86,7 @@ class Groups(Mapping[int, Sequence[int]]):
         return len(self.numbers)
 
 
-@dataclass(frozen=True)
-class Columns:
+class Columns(Struct, frozen=True, dict=True):
     """The columns of a whole trace: arrays in memory, or parts of a file that is mapped into memory."""
 
     kinds: Sequence[int]

@@ -10,11 +10,11 @@ import struct
 import sys
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 
 from dispatchviz.core.record.trace_file.blocks import INDEX, PART, block, index_place, payload_at, trailer
 from dispatchviz.core.record.trace_file.columns import (
@@ -114,8 +114,7 @@ def index_blocks(
     yield trailer(at)
 
 
-@dataclass
-class Grown:
+class Grown(Struct):
     """The parts of the index that a file has already."""
 
     before: Sequence[int]
@@ -176,8 +175,7 @@ def _little_endian(typecode: str, values: Sequence[int]) -> bytes:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Index:
+class Index(Struct, frozen=True):
     """The index of a complete file."""
 
     header: Header
@@ -185,8 +183,7 @@ class Index:
     blocks: Blocks
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True, dict=True):
     """A part of the index."""
 
     first: int

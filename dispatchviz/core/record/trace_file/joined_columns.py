@@ -7,11 +7,11 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from dispatchviz.core.record.trace_file.column_builder import LINE, grouped, groups

@@ -7,9 +7,9 @@ last, with all events around them, the last child of each and its last line.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from dispatchviz.core.record.trace_file.columns import NONE
@@ -25,8 +25,7 @@ within it while other threads begin that many.
 """
 
 
-@dataclass(frozen=True)
-class Nested:
+class Nested(Struct, frozen=True):
     """The columns of some events."""
 
     depths: Column
@@ -35,8 +34,7 @@ class Nested:
     lines: Column
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """The columns of earlier events that later events changed."""
 
     steps: Column

@@ -10,9 +10,10 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Generic, NamedTuple, Protocol, TypeVar, overload
+
+from msgspec import Struct, field
 
 from dispatchviz.core.record.events import AnyEvent, Unknown
 from dispatchviz.core.record.trace_file.columns import NONE, Columns
@@ -92,8 +93,7 @@ class Pack(NamedTuple):
     """The CRC-32 of these bytes."""
 
 
-@dataclass(frozen=True)
-class Blocks:
+class Blocks(Struct, frozen=True):
     """The places of the blocks of events."""
 
     firsts: Sequence[int] = field(default_factory=lambda: array("i"))

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from msgspec import Struct
+
 from dispatchviz.explain.calls.backtraces.cpp_names import plain_name, wrapped_function
 from dispatchviz.explain.calls.backtraces.function_roles import known_function
 from dispatchviz.explain.calls.backtraces.known_functions import Known
@@ -14,8 +16,7 @@ from dispatchviz.explain.keys.raw_key_sets import Reading, raw_set_card
 from dispatchviz.foundation.pytorch_release import MINOR
 
 
-@dataclass(frozen=True, slots=True)
-class RawSet:
+class RawSet(Struct, frozen=True):
     """A key set among the arguments of a frame."""
 
     name: str
@@ -23,8 +24,7 @@ class RawSet:
     raw: int
 
 
-@dataclass(frozen=True, slots=True)
-class RawFrame:
+class RawFrame(Struct, frozen=True):
     """A frame as a debugger prints it."""
 
     function: str
@@ -39,8 +39,7 @@ class RawFrame:
     sets: tuple[RawSet, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class KeySet:
+class KeySet(Struct, frozen=True):
     """The parts of a key set of a frame."""
 
     name: str

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.explain.calls.backtraces.function_roles import NO_NAME
 from dispatchviz.explain.calls.backtraces.native_frames import RawFrame, RawSet
 from dispatchviz.foundation.errors import DispatchvizError
 
 
-@dataclass(frozen=True, slots=True)
-class Backtrace:
+class Backtrace(Struct, frozen=True):
     """One stack of a text."""
 
     heading: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.core.keys.keys import RUNTIME_KEYS, DispatchKey
 from dispatchviz.core.table.operator_entry import OperatorEntry
@@ -22,8 +23,7 @@ ORDER = (
 """The source of the order of the steps."""
 
 
-@dataclass(frozen=True, slots=True)
-class RegistrationHistory:
+class RegistrationHistory(Struct, frozen=True):
     """The history of one operator."""
 
     operator: str
@@ -55,8 +55,7 @@ def table_after(steps: Iterable[RegistrationStep]) -> dict[str, Held]:
     return table
 
 
-@dataclass(frozen=True, slots=True)
-class LitTable:
+class LitTable(Struct, frozen=True):
     """All entries after a step."""
 
     changed: tuple[ChangedCells, ...]

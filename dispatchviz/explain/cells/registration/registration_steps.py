@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.keys.key_set import FULL
@@ -21,8 +22,7 @@ from dispatchviz.explain.cells.registration.registrations import DEFINITION, FAL
 ALIAS = "alias kernel"
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """The content of an entry."""
 
     kernel: str
@@ -34,8 +34,7 @@ class Held:
 EMPTY = Held("", MISSING)
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedCells:
+class ChangedCells(Struct, frozen=True):
     """Entries in which the same kernel replaced the same other one."""
 
     cells: tuple[int, ...]
@@ -46,16 +45,14 @@ class ChangedCells:
     """The reason for the content of the first of them; that of Undefined only if it is alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class FallthroughCall:
+class FallthroughCall(Struct, frozen=True):
     """A call of ``setOperatorHasFallthroughForKey`` that changes the value."""
 
     key: str
     has_fallthrough: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Masks:
+class Masks(Struct, frozen=True):
     """The operator's masks (``DispatchKeyExtractor.h``)."""
 
     single: int
@@ -66,8 +63,7 @@ class Masks:
     """``requiresBitsetPerBackend_``: True if the mask of the call's backend is used."""
 
 
-@dataclass(frozen=True, slots=True)
-class RegistrationStep:
+class RegistrationStep(Struct, frozen=True):
     """One registration and its effect."""
 
     number: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.keys.keys import DispatchKey
@@ -17,8 +18,7 @@ DEFINITION, KERNEL, FALLBACK = "definition", "kernel", "fallback"
 """The kinds of registrations."""
 
 
-@dataclass(frozen=True, slots=True)
-class Registration:
+class Registration(Struct, frozen=True):
     """One registration, from one block."""
 
     what: str

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.comparison.ranks.meetings import Key, Meeting, meetings
@@ -21,8 +20,7 @@ from dispatchviz.explain.comparison.ranks.mismatches import mismatches
 from dispatchviz.explain.sentences.statement import Statement
 
 
-@dataclass(frozen=True)
-class LaneRow:
+class LaneRow(Struct, frozen=True):
     """A row of the lanes."""
 
     steps: tuple[int | None, ...]
@@ -31,8 +29,7 @@ class LaneRow:
     """The collective, if the row is one."""
 
 
-@dataclass(frozen=True)
-class Lanes:
+class Lanes(Struct, frozen=True, dict=True):
     """Several processes side by side."""
 
     members: tuple[Member, ...]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.comparison.ranks.member import Member
@@ -13,8 +14,7 @@ Key = tuple[str, int]
 """A process group, and the number of a collective in it."""
 
 
-@dataclass(frozen=True)
-class Meeting:
+class Meeting(Struct, frozen=True):
     """A collective in which processes wait for each other."""
 
     calls: Mapping[int, ev.CollectiveCalled]

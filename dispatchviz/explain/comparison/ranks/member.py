@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.foundation.english import nth
 
 
-@dataclass(frozen=True, eq=False)
-class Member:
+class Member(Struct, frozen=True, eq=False, dict=True):
     """A process that was recorded."""
 
     trace: Trace

@@ -5,7 +5,8 @@ fixes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.core.table.registry import Registry
 from dispatchviz.explain.cells.pytorch_tables import cell_of
@@ -20,8 +21,7 @@ GARBLED = "UNKNOWN_TENSOR_TYPE_ID"
 """The name that some releases (around 1.12) print in the list instead of most names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Keys of the error's list with the same meaning."""
 
     title: str
@@ -29,8 +29,7 @@ class Group:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorAnswer:
+class ErrorAnswer(Struct, frozen=True):
     """The explanation of an error."""
 
     kind: str

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -36,8 +37,7 @@ LINE = re.compile(
 """The pattern of a line of the table below the error: ``CPU: registered at FILE:LINE [kernel]``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A dispatch table entry as the error's table shows it."""
 
     key: str
@@ -46,8 +46,7 @@ class Line:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """The contents of an error."""
 
     kind: str

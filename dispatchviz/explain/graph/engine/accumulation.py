@@ -8,7 +8,8 @@ occur.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.core.autograd.graph import accumulation_reasons
 from dispatchviz.core.record import events as ev
@@ -33,8 +34,7 @@ CASES: dict[ev.AccumulationMethod, tuple[str, str]] = {
 """The number of the case in PyTorch's file, and its effect."""
 
 
-@dataclass(frozen=True, slots=True)
-class Accumulation:
+class Accumulation(Struct, frozen=True):
     """A write of ``.grad``."""
 
     event: ev.GradientAccumulated

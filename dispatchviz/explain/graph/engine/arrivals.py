@@ -9,8 +9,9 @@ comes from the caller.
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -22,8 +23,7 @@ LOOKED_AT = 64
 """The number of latest arrivals at a Node that are read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(Struct, frozen=True):
     """A gradient that arrived."""
 
     buffered: ev.GradientBuffered

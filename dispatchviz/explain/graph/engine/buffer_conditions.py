@@ -7,7 +7,9 @@ One of them reads the number of references to the tensor, of which the trace has
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -71,8 +73,7 @@ def _strides(trace: Trace, tensor: int | None, at: int) -> str:
     return f": shape {shaped(shape)}, strides {shaped(strides)}, {dense}"
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """A term of an ``if``."""
 
     asked: str

@@ -8,11 +8,12 @@ path goes from a smaller number to a larger one. So one comparison excludes all 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Literal
 from weakref import WeakKeyDictionary
+
+from msgspec import Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -28,8 +29,7 @@ minimum, or no path leads to a requested Node.
 VERDICTS: tuple[Verdict, ...] = ("requested", "captured", "topological_nr", "should_execute", "leads on")
 
 
-@dataclass(frozen=True, slots=True)
-class ExecInfo:
+class ExecInfo(Struct, frozen=True):
     """The entry of a Node."""
 
     node: int

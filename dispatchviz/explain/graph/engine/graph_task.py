@@ -7,8 +7,9 @@ purpose.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
+
+from msgspec import Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -181,8 +182,7 @@ def _few(names: list[str]) -> str:
 E = TypeVar("E", ev.FinalCallbackQueued, ev.FinalCallbackCalled)
 
 
-@dataclass(frozen=True, slots=True)
-class FinalCallback:
+class FinalCallback(Struct, frozen=True):
     """A final callback, in the order in which they run."""
 
     function: str

@@ -6,8 +6,9 @@ next Node must also be true.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -17,8 +18,7 @@ from dispatchviz.explain.graph.node.node_card import needs_edge
 EdgeReason = Literal["empty edge", "exec_info_ is empty", "needed_", "captured", "should_execute() is false"]
 
 
-@dataclass(frozen=True, slots=True)
-class NeededEdge:
+class NeededEdge(Struct, frozen=True):
     """An edge of the running Node."""
 
     edge: int

@@ -9,16 +9,16 @@ leaves.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backwards import Backward
 
 
-@dataclass(frozen=True, slots=True)
-class NodeStreams:
+class NodeStreams(Struct, frozen=True):
     """The streams of a pass at a step."""
 
     current: int | None

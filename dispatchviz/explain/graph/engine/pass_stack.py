@@ -7,7 +7,7 @@ A backward pass that is called while a Node runs is a separate graph task. It ru
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from dispatchviz.core.autograd.engine.thread_pool import MAX_DEPTH
 from dispatchviz.core.record import events as ev
@@ -19,8 +19,7 @@ CPU_DEVICE = -1
 """``worker_device`` of a thread that calls backward (``torch/csrc/autograd/graph_task.h``)."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenPass:
+class OpenPass(Struct, frozen=True):
     """A graph task that is not complete."""
 
     started: ev.BackwardStarted

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Literal
+
+from msgspec import Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -26,8 +27,7 @@ RULE = ("a shutdown task", "a task without a Node", "the larger reentrant depth"
 """The criteria for the order of a queue, in the order in which they are compared."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """A Node in a queue."""
 
     queued: QueuedNode
@@ -36,8 +36,7 @@ class Turn:
     """The step that queued it; None if the trace does not have it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadyQueue:
+class ReadyQueue(Struct, frozen=True):
     """The queue of a device."""
 
     device: str

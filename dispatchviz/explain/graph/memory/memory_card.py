@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
@@ -25,8 +26,7 @@ LIMITS = (
 """The limits of a recording of an installed PyTorch."""
 
 
-@dataclass(frozen=True, slots=True)
-class SavedBy:
+class SavedBy(Struct, frozen=True):
     """A Node that keeps a tensor on a storage."""
 
     node: str
@@ -36,8 +36,7 @@ class SavedBy:
     """The step at which it saved the first one."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeptStorage:
+class KeptStorage(Struct, frozen=True):
     """A storage that saved tensors keep."""
 
     storage: int
@@ -69,8 +68,7 @@ class KeptStorage:
     """The dtype of that tensor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """A step with its line."""
 
     step: int
@@ -79,8 +77,7 @@ class Moment:
     """The number of the line; 0 if unknown."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryCard:
+class MemoryCard(Struct, frozen=True):
     """The memory that saved tensors keep at a step."""
 
     total: int

@@ -7,7 +7,8 @@ the edges that this graph task needs from its exec_info, and hooks from their re
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import DispatchKey
@@ -29,8 +30,7 @@ from dispatchviz.foundation.english import counted, listed, plain_dtype, shaped
 _PYTHON = raw(DispatchKey.Python)
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """A member, its value at the step, and its purpose."""
 
     name: str
@@ -41,8 +41,7 @@ class Fact:
     about: Thing | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """Members that belong together."""
 
     title: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
+
+from msgspec import Struct
 
 from dispatchviz.core.record.events import BindingEntered
 from dispatchviz.core.record.trace_file import Trace
@@ -42,8 +43,7 @@ STEPS: Mapping[str, Callable[[Trace, str], Sequence[int]]] = {
 """Functions that find the stops of each kind of breakpoint, as far as columns have them."""
 
 
-@dataclass(frozen=True)
-class Breakpoint:
+class Breakpoint(Struct, frozen=True):
     """A breakpoint."""
 
     what: str

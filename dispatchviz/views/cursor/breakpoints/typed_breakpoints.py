@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.foundation.english import listed

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dispatchviz.views.text.styled_line import Line, Span, line
@@ -15,8 +15,7 @@ FEW, MANY = 4, 12
 """The maximum number of rows of a list, beside other sections and in the section of the step."""
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """One section of the pane."""
 
     name: str

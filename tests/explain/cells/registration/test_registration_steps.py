@@ -9,12 +9,12 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.keys.key_set import FULL
