@@ -132,7 +132,7 @@ def test_the_table_marks_the_cell_of_the_call() -> None:
     assert "cells 96-111: the 16 Autograd keys ← the call" in cells
     assert sum("← the call" in text for text in cells) == 1
     assert any(text.endswith(" Autograd") and text[0].isdigit() for text in shown.texts)
-    assert "registered at torch/csrc/autograd/generated/VariableType_2.cpp:10455" in shown.texts
+    assert "registered at torch/csrc/autograd/generated/VariableType_2.cpp:10917" in shown.texts
 
 
 def test_the_table_says_what_the_program_registered() -> None:
