@@ -74,8 +74,9 @@ def test_calls_of_a_thread_that_includes_a_key_may_be_seen(monkeypatch: pytest.M
     with torch.inference_mode():
         x = torch.ones(3)
         assert are_unseen(x)
-        monkeypatch.setattr(thread.state, "included", thread.state.included | raw(DispatchKey.Python))
-        assert not are_unseen(x)
+        with monkeypatch.context() as within:  # inference mode restores the sets, too
+            within.setattr(thread.state, "included", thread.state.included | raw(DispatchKey.Python))
+            assert not are_unseen(x)
 
 
 def test_calls_with_a_tensor_whose_autograd_key_counts_may_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
