@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 from dispatchviz.core.codegen.model import NativeFunction, Specification
 from dispatchviz.core.codegen.overload_order import sorted_overloads
@@ -88,7 +87,8 @@ _TYPES = {
 _OPTIONS = ("dtype", "layout", "device", "pin_memory")
 
 
-class Overload(Struct, frozen=True):
+@dataclass(frozen=True)
+class Overload:
     """One signature of a binding."""
 
     function: NativeFunction

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
-from msgspec import Struct
 
 from dispatchviz.core.schema.function_schema import FunctionSchema, SchemaError
 from dispatchviz.core.schema.schema_parser import parse_schema
@@ -24,7 +24,8 @@ class SpecError(DispatchvizError):
     """A mistake in one of the yaml files: file, line, name, and the allowed values."""
 
 
-class Location(Struct, frozen=True):
+@dataclass(frozen=True)
+class Location:
     """The file and line of an entry."""
 
     file: str

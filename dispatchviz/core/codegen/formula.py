@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-
-from msgspec import Struct, field
+from dataclasses import dataclass, field
 
 from dispatchviz.core.codegen import native
 from dispatchviz.core.codegen.entries import SpecError, meant
@@ -50,7 +49,8 @@ _COMPARED = {ast.Lt: "lt", ast.Gt: "gt", ast.LtE: "le", ast.GtE: "ge", ast.Eq: "
 _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
-class Saved(Struct, frozen=True):
+@dataclass(frozen=True)
+class Saved:
     """A value that a Node saves. ``value`` is the expression of the forward kernel that gives it."""
 
     name: str
@@ -72,7 +72,8 @@ class Saved(Struct, frozen=True):
         return self.kind == "Tensor?[]"
 
 
-class Needs(Struct):
+@dataclass
+class Needs:
     """The values that the formulas of one Node need, by name, and the formulas (by their argument names) that use
     each.
     """
@@ -88,7 +89,8 @@ class Needs(Struct):
         self.users.setdefault(what.name, set()).add(user)
 
 
-class Code(Struct, frozen=True):
+@dataclass(frozen=True)
+class Code:
     """An expression and its type: ``Tensor``, ``Scalar``, ``int``, ``Size``, ..."""
 
     text: str

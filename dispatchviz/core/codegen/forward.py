@@ -20,8 +20,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-
-from msgspec.structs import replace
+from dataclasses import replace
 
 from dispatchviz.core.codegen import native
 from dispatchviz.core.codegen.formula import PROPERTIES, Code, Translator

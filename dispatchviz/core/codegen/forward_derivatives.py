@@ -10,9 +10,7 @@ backward formula with the tangent in place of ``grad``. This module mirrors ``po
 from __future__ import annotations
 
 import ast
-
-from msgspec import Struct
-from msgspec.structs import replace
+from dataclasses import dataclass, replace
 
 from dispatchviz.core.codegen.entries import SpecError
 from dispatchviz.core.codegen.model import Derivative, NativeFunction
@@ -22,7 +20,8 @@ from dispatchviz.core.schema.python_signature import python_name
 AUTO_LINEAR, AUTO_ELEMENT_WISE = "auto_linear", "auto_element_wise"
 
 
-class ForwardDerivative(Struct, frozen=True):
+@dataclass(frozen=True)
+class ForwardDerivative:
     """One formula, as one operator's kernel evaluates it."""
 
     result: str

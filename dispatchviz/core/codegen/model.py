@@ -10,11 +10,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-
-from msgspec import Struct, field
-from msgspec.structs import replace
 
 from dispatchviz.core.codegen.entries import Entry, Location, SpecError, entries, meant
 from dispatchviz.core.schema.function_schema import Argument, FunctionSchema
@@ -31,7 +29,8 @@ DISPATCH_KEYS = (
 """Keys that an entry may name under ``dispatch``."""
 
 
-class NativeFunction(Struct, frozen=True):
+@dataclass(frozen=True)
+class NativeFunction:
     """One entry of native_functions.yaml."""
 
     schema: FunctionSchema
@@ -132,7 +131,8 @@ class NativeFunction(Struct, frozen=True):
         return "CompositeImplicitAutograd" in self.dispatch
 
 
-class Derivative(Struct, frozen=True):
+@dataclass(frozen=True)
+class Derivative:
     """One entry of derivatives.yaml."""
 
     function: NativeFunction
@@ -158,7 +158,8 @@ class Derivative(Struct, frozen=True):
         return tuple(a.name for a in self.function.schema.arguments if a.name in with_formula)
 
 
-class Specification(Struct, frozen=True, dict=True):
+@dataclass(frozen=True)
+class Specification:
     """Both files together."""
 
     functions: Mapping[str, NativeFunction]
