@@ -97,13 +97,12 @@ def print_json(value: Any) -> None:
     """Print a card, or a dictionary of cards, as JSON on standard output."""
     import json
 
-    from msgspec import Struct
-    from msgspec.structs import asdict
+    from msgspec import to_builtins
 
     from dispatchviz.foundation.terminal_output import print_json_lines
 
-    def plain(value: Any) -> Any:
-        return asdict(value) if isinstance(value, Struct) else str(value)
+    def plain(part: Any) -> Any:
+        return to_builtins(part, enc_hook=str)
 
     print_json_lines(json.dumps(_named(value), indent=2, ensure_ascii=False, default=plain).split("\n"))
 
