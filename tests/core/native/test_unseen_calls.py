@@ -18,7 +18,11 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.thread.thread_state import thread
 
-pytestmark = pytest.mark.filterwarnings("ignore:Casting complex values", "ignore:Warning only once for all operators")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Casting complex values",
+    "ignore:Warning only once for all operators",
+    "ignore:An output with one or more elements was resized",
+)
 
 EXPRESSIONS = [
     *("x * 2.5", "2 * x", "x + 300", "x - 1.5", "x - True", "x + True", "x * 1e300", "x + 2j", "x * float('nan')"),
@@ -26,6 +30,8 @@ EXPRESSIONS = [
     *("x ** 2", "x ** 2.0", "x ** 3", "x ** 0", "x ** 1", "x ** -1", "x ** True", "x ** 0.5", "x.pow_(2)"),
     *("x.sum()", "x.sum(0)", "x.sum(-1, keepdim=True)", "x.sum(dtype=torch.float64)", "x.mean()"),
     *("torch.sum(x, (), out=torch.empty((), dtype=x.dtype))", "(x * 1)[..., :1] * 3", "x[:0].sum()"),
+    *("torch.sum(x, 0, out=x[0])", "torch.sum(x, 0, keepdim=True, out=x[:1])", "torch.pow(x, 2, out=x)"),
+    *("torch.mul(x[:1], 2, out=x[1:])", "x.add_(x[0])", "x[0].mul_(2) + x"),
 ]
 DTYPES = ["float32", "float64", "float16", "bfloat16", "int64", "int32", "uint8", "int8", "bool", "complex64"]
 SIZES: list[tuple[int, ...]] = [(), (3,), (2, 3)]

@@ -41,7 +41,7 @@ def sum_dim_IntList_meta(op: Structured, self: Tensor, dim: Dims, keepdim: bool,
 def sum_out(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None, out: Tensor) -> None:
     """The sum over the dimensions."""
     mask = reduced_mask(dim, len(self._size))
-    if self._dtype is out._dtype not in REDUCED and 0 not in self._size and are_unseen(out):
+    if _needs_no_calls(self, out):
         axes = tuple([i for i, reduced in enumerate(mask) if reduced])
         out._array[...] = quiet.run(numpy.add.reduce, self._array, axes, out._dtype.numpy, None, keepdim)
         return
@@ -60,6 +60,18 @@ def sum_out(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None, out: Te
     axes = tuple(i for i, reduced in enumerate(mask) if reduced)
     xp = array_module(out._device.type)
     store(viewed, quiet.run(xp.sum, source._array, axes, accumulated(out._dtype).numpy, None, True))
+
+
+def _needs_no_calls(self: Tensor, out: Tensor) -> bool:
+    """Return whether the sum can be written at once: nothing could see the calls, and the zeros that PyTorch writes
+    first do not overwrite the input.
+    """
+    return (
+        self._dtype is out._dtype not in REDUCED
+        and 0 not in self._size
+        and self._storage is not out._storage
+        and are_unseen(out)
+    )
 
 
 def _needs_wide_buffer(viewed: Tensor, source: Tensor) -> bool:
