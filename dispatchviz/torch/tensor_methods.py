@@ -24,9 +24,10 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.generated import python_bindings as bindings
 from dispatchviz.core.keys.key_set import python_ks
 from dispatchviz.core.layers.functionalization.functional_wrapper import is_functional_tensor
+from dispatchviz.core.native.indexing.tensor_indexing import scalar_to_tensor
 from dispatchviz.core.tensor import conj_neg_bits
 from dispatchviz.core.tensor import dtype as dtypes
-from dispatchviz.core.tensor.tensor import Tensor, empty_strided, numel
+from dispatchviz.core.tensor.tensor import Tensor, numel
 from dispatchviz.core.tensor.tensor_meta import root_of
 from dispatchviz.core.thread.guards import ENABLED
 from dispatchviz.core.thread.thread_state import thread
@@ -237,9 +238,7 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
 def _set_part(part: Any, self: Tensor, value: Any) -> None:
     target = part.call(self)
     if not isinstance(value, Tensor):
-        number = empty_strided((), (), target._dtype, CPU)
-        number._array[...] = value
-        value = lifted(number)
+        value = lifted(scalar_to_tensor(value, target._dtype, CPU))
     ops.copy_.call(target, value, False)
 
 

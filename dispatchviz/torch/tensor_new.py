@@ -21,7 +21,7 @@ from dispatchviz.core.device.missing_devices import ensure_has_index
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.keys import key_set
 from dispatchviz.core.keys.keys import DispatchKey
-from dispatchviz.core.native.iterator.tensor_iterator import quiet
+from dispatchviz.core.native.iterator.tensor_iterator import store
 from dispatchviz.core.tensor.conj_neg_bits import resolved
 from dispatchviz.core.tensor.dtype import DType, bool_, int64, uint8
 from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, empty_strided, numel
@@ -115,7 +115,7 @@ def _from_values(
             values = read()
             for part in inside:
                 ops.item.call(part)
-        quiet.run(tensor._array.__setitem__, ..., values)
+        store(tensor, values)
         with ExcludeDispatchKeyGuard(_MODES):
             tensor = ops.to_device.call(tensor, device, dtype, False, False, None)
     return lifted(tensor)

@@ -57,6 +57,7 @@ KNOWN: dict[str, tuple[Known, ...]] = {
         if not has_it
     ),
     "nn.functional.scaled_dot_product_attention": (HALF,),
+    "polar": (Known(ANY, "Half|float16|complex32", "there is no complex32"),),
     "pow": (Known("gradient float32", "numbers of torch.float32", "last bits of logarithms, in sums that cancel"),),
     "view_as_complex": (Known("function float16", "only supported for half", "there is no complex32"),),
 }

@@ -15,7 +15,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.activation.selu_mish_prelu import put_floating
 from dispatchviz.core.native.iterator.memory_formats import in_format
 from dispatchviz.core.native.iterator.scalar import Scalar, convert
-from dispatchviz.core.native.iterator.tensor_iterator import elementwise, not_implemented, store
+from dispatchviz.core.native.iterator.tensor_iterator import converted, elementwise, not_implemented, store
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.native.random import distributions_helper
 from dispatchviz.core.native.random.generator import Generator
@@ -202,7 +202,7 @@ def _train(self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, generator:
     negative = x <= 0
     slopes = xp.ones(x.shape, dtype.numpy)
     samples = distributions_helper.uniform_between(generator_of(self, generator), int(negative.sum()), True, low, high)
-    slopes[negative] = xp.asarray(samples).astype(dtype.numpy)
+    slopes[negative] = converted(xp.asarray(samples), dtype)
     store(noise, slopes.reshape(self._size))
     store(result, (x * slopes).reshape(self._size))
     if result is not out:

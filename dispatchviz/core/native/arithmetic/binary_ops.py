@@ -163,6 +163,7 @@ def div_Tensor_mode_meta(op: Structured, self: Tensor, other: Tensor, rounding_m
         div_Tensor_meta(op, self, other)
     elif rounding_mode in ("trunc", "floor"):
         elementwise(op, self, other)
+        keep_number(op, other)
     else:
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
@@ -171,13 +172,13 @@ def div_Tensor_mode_meta(op: Structured, self: Tensor, other: Tensor, rounding_m
 
 def mul_out(self: Tensor, other: Tensor, out: Tensor) -> None:
     """self * other"""
-    if other._size or self._dtype not in REDUCED or not _times_number(numpy.multiply, self, other, out):
+    if not _with_number(operator.mul, self, other, out):
         binary_loop(numpy.multiply, out, self, other)
 
 
 def div_out(self: Tensor, other: Tensor, out: Tensor) -> None:
     """self / other"""
-    if other._size or self._dtype not in REDUCED or not _times_number(numpy.true_divide, self, other, out):
+    if not _with_number(operator.truediv, self, other, out):
         loop(numpy.true_divide, out, float_type(result_type(self, other)), self, other)
 
 
@@ -185,16 +186,22 @@ mul_alike = AlikeLoop("mul_Tensor", "mul_out", mul_out, numpy.multiply)
 """The loop of ``mul`` of two operands that are alike."""
 
 
-def _times_number(function: Any, self: Tensor, other: Tensor, out: Tensor) -> bool:
+def _with_number(function: Callable[[Any, Any], Any], self: Tensor, other: Tensor, out: Tensor) -> bool:
     """Run the loop with a 0-dim CPU operand that is not rounded to the half-precision result dtype.
 
     Return whether it applies.
     """
-    dtype = result_type(self, other)
-    if dtype not in REDUCED or other._dtype is dtype or other._device.type != "cpu":
+    applies = _takes_number(self, other)
+    if applies:
+        loop_with_number(function, out, result_type(self, other), self, other)
+    return applies
+
+
+def _takes_number(self: Tensor, other: Tensor) -> bool:
+    if other._size or self._dtype not in REDUCED or other._device.type != "cpu":
         return False
-    loop_with_number(function, out, dtype, self, other)
-    return True
+    dtype = result_type(self, other)
+    return dtype in REDUCED and other._dtype is not dtype
 
 
 def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> None:
@@ -207,9 +214,10 @@ def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Te
     if dtype.can_require_grad:
         xp = array_module(out._device.type)
         floor = partial(_floor_divide, xp) if dtype in REDUCED else xp.floor_divide
-        return compute(
-            out, dtype, floor if rounding_mode == "floor" else lambda a, b: xp.trunc(a / b), self, other, narrow=True
-        )
+        function = floor if rounding_mode == "floor" else lambda a, b: xp.trunc(a / b)
+        if not _with_number(function, self, other, out):
+            compute(out, dtype, function, self, other, narrow=True)
+        return None
     _check_divisor(other)
     return compute(out, dtype, _FLOOR_OR_TRUNC[rounding_mode], self, other)
 
@@ -227,7 +235,7 @@ def _floor_divide(xp: Any, a: Any, b: Any) -> Any:
     quotient = xp.where((remainder != 0) & ((b < 0) != (remainder < 0)), quotient - quotient.dtype.type(1), quotient)
     floor = xp.floor(quotient)
     floor = xp.where(quotient - floor > quotient.dtype.type(0.5), floor + floor.dtype.type(1), floor)
-    return xp.where(b == 0, a / b, floor)
+    return xp.where(b == 0, a / b, xp.where(quotient == 0, xp.copysign(quotient, a / b), floor))
 
 
 def _trunc_divide(a: Any, b: Any) -> Any:
@@ -307,11 +315,10 @@ def xlogy__Scalar_Other(self: Tensor, other: Scalar) -> Tensor:
 
 def floor_divide(self: Tensor, other: Tensor) -> Tensor:
     """self / other, rounded down."""
-    dtype = result_type(self, other)
-    self, other = cast_operands(dtype, self, other)
-    out = new_output(self, other)
+    dividend, divisor = cast_operands(result_type(self, other), self, other)
+    out = new_output(dividend, divisor)
     if out._array is not None:
-        div_out_mode(self, other, "floor", out)
+        div_out_mode(dividend, other if _takes_number(self, other) else divisor, "floor", out)
     return out
 
 

@@ -14,6 +14,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.scalar import Scalar, wrapped_scalar_tensor
 from dispatchviz.core.native.iterator.tensor_iterator import (
     compute,
+    converted,
     elementwise,
     elementwise_float,
     float_type,
@@ -107,13 +108,16 @@ def nan_to_num_out(self: Tensor, nan: float | None, posinf: float | None, neginf
     out_elementwise(out, self)
     xp = array_module(out._device.type)
 
+    parts = numpy.array([math.nan if one is None else one for one in (nan or 0.0, posinf, neginf)])
+    zero, high, low = converted(parts, dtype.to_real())
+
     def replaced(values: Any) -> Any:
         if values.dtype.kind == "c":
             return replaced(values.real) + 1j * replaced(values.imag)
         limits = limits_of(values.dtype)
-        values = xp.where(values == math.inf, limits.max if posinf is None else posinf, values)
-        values = xp.where(values == -math.inf, limits.min if neginf is None else neginf, values)
-        return xp.where(xp.isnan(values), 0.0 if nan is None else nan, values)
+        values = xp.where(values == math.inf, limits.max if posinf is None else high, values)
+        values = xp.where(values == -math.inf, limits.min if neginf is None else low, values)
+        return xp.where(xp.isnan(values), zero, values)
 
     if out._array is not None:
         compute(out, dtype, replaced, self, narrow=True)

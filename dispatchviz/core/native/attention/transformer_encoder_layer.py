@@ -13,6 +13,7 @@ from dispatchviz.core.call.structured import IMPROVABLE
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.embedding.linear_embedding import linear
+from dispatchviz.core.native.iterator.scalar import element
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, not_implemented, store
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.native.linalg.matmul import matmul
@@ -156,7 +157,7 @@ def transform_bias_rescale_qkv(qkv: Tensor, qkv_bias: Tensor, num_heads: int) ->
     number = accumulated(qkv._dtype).numpy
     parts = (qkv._array.astype(number) + qkv_bias._array.astype(number)).astype(qkv._dtype.numpy)
     parts = parts.reshape(batch, length, 3, num_heads, per_head).transpose(2, 0, 3, 1, 4)
-    scale = number.type(qkv._dtype.numpy.type(1.0 / math.sqrt(per_head)))
+    scale = number.type(element(1.0 / math.sqrt(per_head), qkv._dtype))
     store(out, xp.concatenate([(parts[:1].astype(number) * scale).astype(parts.dtype), parts[1:]]))
     q, k, v = split(ops.view.call(out, (3 * batch, *size[2:])), batch, 0)
     return q, k, v

@@ -10,7 +10,7 @@ from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.arithmetic.fma import fma
-from dispatchviz.core.native.iterator.scalar import Scalar, convert
+from dispatchviz.core.native.iterator.scalar import Scalar, convert, element
 from dispatchviz.core.native.iterator.tensor_iterator import not_implemented, quiet, store
 from dispatchviz.core.tensor.dtype import REDUCED, DType, bool_, default_complex_dtype, type_meta_name
 from dispatchviz.core.tensor.tensor import Tensor, numel
@@ -113,10 +113,8 @@ def _line(start: Scalar, end: Scalar, steps: int, dtype: DType) -> Any:
     """
     if dtype.is_complex:
         return numpy.linspace(start, end, steps, dtype=dtype.numpy)
-    if not dtype.can_require_grad:
-        start, end = convert(start, dtype), convert(end, dtype)
     kind: Any = dtype.numpy.type if dtype.can_require_grad else numpy.float64
-    first, last = kind(start.real), kind(end.real)
+    first, last = kind(convert(start, dtype)), kind(convert(end, dtype))
     step = (last - first) / kind(steps - 1)
     up, down = numpy.arange(steps).astype(kind), numpy.arange(steps - 1, -1, -1).astype(kind)
     if dtype in REDUCED:
@@ -130,7 +128,7 @@ def _exponents(start: Scalar, end: Scalar, steps: int, dtype: DType) -> Any:
     """The exponents of ``logspace``. For half and bfloat16, only the ends and their difference are rounded."""
     if dtype not in REDUCED:
         return _line(start, end, steps, dtype)
-    ends = numpy.asarray([start.real, end.real], numpy.float64).astype(dtype.numpy)
+    ends = numpy.array([element(start, dtype), element(end, dtype)])
     step = numpy.float32(ends[1] - ends[0]) / numpy.float32(steps - 1)
     up, down = numpy.arange(steps, dtype=numpy.float32), numpy.arange(steps - 1, -1, -1, dtype=numpy.float32)
     first, last = ends.astype(numpy.float32)

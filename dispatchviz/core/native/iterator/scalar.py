@@ -6,6 +6,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy
+
 from dispatchviz.core.device.device import CPU, Device
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.seam import recorder
@@ -43,7 +45,7 @@ def wrapped_scalar_tensor(value: Scalar, device: Device = CPU) -> Tensor:
 
 def convert(value: Scalar, dtype: DType) -> Scalar:
     """A number as C++ would hold it in ``dtype``: floats are truncated to integers, negative numbers wrap around in
-    unsigned dtypes.
+    unsigned dtypes. C++ makes half and bfloat16 from a float, so a Python number is rounded to that first.
 
     Raise RuntimeError if it does not fit.
     """
@@ -55,7 +57,9 @@ def convert(value: Scalar, dtype: DType) -> Scalar:
         value = value.real
     if dtype.can_require_grad:
         _check_floating(value, dtype)
-        return complex(value) if dtype.is_complex else float(value.real)
+        if dtype.is_complex:
+            return complex(value)
+        return float(numpy.float32(value.real)) if dtype in REDUCED else float(value.real)
     return _to_integer(value.real, dtype)
 
 

@@ -352,11 +352,12 @@ def binary_loop(function: Any, out: Tensor, a: Tensor, b: Tensor) -> None:
         loop(function, out, dtype, a, b)
 
 
-def loop_with_number(function: Any, out: Tensor, dtype: DType, self: Tensor, number: Tensor) -> None:
-    """``loop`` in half or bfloat16 with a 0-dim CPU tensor as the second operand, which is not rounded."""
+def loop_with_number(
+    function: Callable[[Any, Any], Any], out: Tensor, dtype: DType, self: Tensor, number: Tensor
+) -> None:
+    """``compute`` in half or bfloat16 with a 0-dim CPU tensor as the second operand, which is not rounded."""
     value = quiet.run(float32.numpy.type, number._array.item())
-    named = getattr(array_module(out._device.type), function.__name__)
-    compute(out, dtype, lambda array: named(array, value), self)
+    compute(out, dtype, lambda array: function(array, value), self)
 
 
 def compute(out: Tensor, dtype: DType, function: Callable[..., Any], *operands: Tensor, narrow: bool = False) -> None:

@@ -10,7 +10,7 @@ from dispatchviz.core.call.structured import Structured, resize_output
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.argument_checks import check_same_device
-from dispatchviz.core.native.iterator.scalar import Scalar, convert
+from dispatchviz.core.native.iterator.scalar import Scalar, convert, element
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, converted, not_implemented, quiet, store
 from dispatchviz.core.native.linalg.mm_bmm import multiply, set_contiguous
 from dispatchviz.core.tensor.conj_neg_bits import is_conj, is_zerotensor
@@ -88,7 +88,7 @@ def _add_rounding_once(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alp
 
 
 def _scaled(array: Any, factor: Scalar, dtype: DType) -> Any:
-    return quiet.run(lambda: array * dtype.numpy.type(convert(factor, dtype)))
+    return quiet.run(lambda: array * element(factor, dtype))
 
 
 def _blas_operand(mat: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ from typing import Any
 from dispatchviz.core.call.structured import check_no_internal_overlap
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.scalar import element
 from dispatchviz.core.native.iterator.strides import memory_order
 from dispatchviz.core.native.iterator.tensor_iterator import not_implemented, store
 from dispatchviz.core.native.random import distributions_helper
@@ -74,7 +75,7 @@ def uniform_(self: Tensor, from_: float = 0, to: float = 1, generator: Generator
     wide = self._dtype.name == "float64"
     numbers = distributions_helper.uniform_between(generator_of(self, generator), numel(self._size), wide, from_, to)
     if not wide:  # half and bfloat16 may round up to the upper bound
-        low, high = self._dtype.numpy.type(from_), self._dtype.numpy.type(to)
+        low, high = element(from_, self._dtype), element(to, self._dtype)
         numbers = numbers.astype(self._dtype.numpy)
         numbers[numbers == high] = low
     return fill(self, numbers)

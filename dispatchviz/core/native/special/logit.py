@@ -1,4 +1,7 @@
-"""``logit`` and its gradient (``aten/src/ATen/native/UnaryOps.cpp``, ``BinaryOps.cpp``)."""
+"""``logit`` and its gradient (``aten/src/ATen/native/UnaryOps.cpp``, ``BinaryOps.cpp``).
+
+The CPU rounds half and bfloat16 after every step, CUDA only the result.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ from typing import Any
 from dispatchviz.core.call.structured import Structured
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.scalar import element
 from dispatchviz.core.native.iterator.tensor_iterator import (
+    accumulated,
     cast_operands,
     check_can_cast,
     compute,
@@ -42,16 +47,17 @@ def logit_out(self: Tensor, eps: float | None, out: Tensor) -> Tensor:
 def _logit(self: Tensor, eps: float | None, out: Tensor) -> Tensor:
     dtype = float_type(self._dtype)
     xp = array_module(out._device.type)
-    low = -1.0 if eps is None else eps
+    on_cpu = out._device.type == "cpu"
+    low = element(-1.0 if eps is None else eps, dtype if on_cpu else accumulated(dtype))
 
     def logit(values: Any) -> Any:
         one = values.dtype.type(1)
         if low >= 0:
-            values = xp.minimum(xp.maximum(values, values.dtype.type(low)), values.dtype.type(1 - low))
+            values = xp.minimum(xp.maximum(values, low), one - low)
         return xp.log(values / (one - values))
 
     if out._array is not None:
-        compute(out, dtype, no_instance("logit_cpu", dtype) if dtype.is_complex else logit, self)
+        compute(out, dtype, no_instance("logit_cpu", dtype) if dtype.is_complex else logit, self, narrow=on_cpu)
     return out
 
 
@@ -62,14 +68,14 @@ def logit_backward_meta(op: Structured, grad_output: Tensor, self: Tensor, eps: 
 
 def logit_backward_out(grad_output: Tensor, self: Tensor, eps: float | None, grad_input: Tensor) -> None:
     """grad / (self * (1 - self)); 0 outside of [eps, 1 - eps], or nan outside of [0, 1] if there is no eps"""
-    dtype = result_type(grad_output, self)
+    dtype, on_cpu = result_type(grad_output, self), grad_input._device.type == "cpu"
     xp = array_module(grad_input._device.type)
-    low, beyond = (0.0, float("nan")) if eps is None else (eps, 0.0)
+    low = element(eps or 0.0, dtype if on_cpu else accumulated(dtype))
+    beyond = float("nan") if eps is None else 0.0
 
     def derivative(grad: Any, values: Any) -> Any:
         one = values.dtype.type(1)
-        outside = (values < values.dtype.type(low)) | (values > values.dtype.type(1 - low))
         within = xp.where((values == 0) | (values == 1), grad * xp.inf, grad / (values * (one - values)))
-        return xp.where(outside, values.dtype.type(beyond), within)
+        return xp.where((values < low) | (values > one - low), values.dtype.type(beyond), within)
 
-    compute(grad_input, dtype, derivative, grad_output, self)
+    compute(grad_input, dtype, derivative, grad_output, self, narrow=on_cpu)
