@@ -13,6 +13,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import grimp
+import pytest
 from _pytest.assertion.rewrite import AssertionRewriter
 
 import dispatchviz
@@ -142,7 +143,7 @@ def test_knots_are_found() -> None:
 
 RARE = frozenset(
     ("zipfile", "statistics", "fractions", "difflib", "timeit", "logging", "secrets", "hashlib", "pathlib", "json")
-) | {"urllib.parse", "numpy.typing", "numpy.random", "unittest", "textual", "rich", "click"}
+) | {"urllib.parse", "numpy.typing", "numpy.random", "unittest", "textual", "rich", "click", "ml_dtypes"}
 """Modules that few programs need; those that NumPy or another library itself needs do not count."""
 
 
@@ -174,8 +175,23 @@ def test_rare_modules_are_not_loaded() -> None:
 
 
 def test_rare_modules_of_others_are_not_loaded() -> None:
-    needed = printed("import ml_dtypes, msgspec, numpy, sys; print(*sys.modules, sep='\\n')")
+    needed = printed("import msgspec, numpy, sys; print(*sys.modules, sep='\\n')")
     assert not (_loaded() - set(needed)) & RARE
+
+
+@pytest.mark.parametrize(("dtype", "is_loaded"), [("float32", "False"), ("float16", "False"), ("bfloat16", "True")])
+def test_only_bfloat16_loads_ml_dtypes(dtype: str, is_loaded: str) -> None:
+    program = f"""
+    import sys
+    from dispatchviz import torch
+    layer = torch.nn.Linear(3, 2, dtype=torch.{dtype})
+    layer(torch.ones(4, 3, dtype=torch.{dtype})).sum().backward()
+    torch.optim.Adam(layer.parameters()).step()
+    layer.weight.sort()
+    torch.finfo(torch.{dtype}), repr(layer.weight)
+    print("ml_dtypes" in sys.modules)
+    """
+    assert printed(program) == [is_loaded]
 
 
 def test_table_names_existing_modules() -> None:

@@ -16,7 +16,6 @@ import operator
 from ctypes import c_size_t, sizeof, string_at
 from typing import Any, NamedTuple
 
-import ml_dtypes
 import numpy as np
 
 from dispatchviz.live.key_numbers import raw_of
@@ -28,9 +27,10 @@ READABLE = ("CPU", "AutogradCPU", "AutocastCPU", "ADInplaceOrView", "Conjugate",
 NAMES = (
     *("bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"),
     *("float16", "float32", "float64", "complex64", "complex128"),
-    *("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"),
 )
-"""The dtypes that NumPy or ``ml_dtypes`` can show, by name."""
+"""The dtypes that NumPy has, by name."""
+SMALL_NAMES = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz")
+"""The dtypes that ``ml_dtypes`` adds."""
 
 
 class Elements(NamedTuple):
@@ -68,7 +68,7 @@ class MemoryReader:
         self._numel, self._size, self._stride = base.numel, base.size, base.stride
         self._offset, self._is_contiguous, self._dtype = base.storage_offset, base.is_contiguous, base.dtype.__get__
         self._storage, self._address = getattr(c, "_storage_address", None), c._data_address
-        self._types = _types(torch)
+        self._types = _Types(torch)
         self._nbytes = None if self._storage is None else _place_of_nbytes(torch)
         self.is_able = self._nbytes is not None
         """False if this release lays out its storages in another way. Nothing is read then."""
@@ -100,7 +100,7 @@ class MemoryReader:
         if not 0 < (count := self._numel(tensor)) <= most:
             return None
         dtype, address = self._dtype(tensor), self._address(tensor)
-        kind = self._types.get(dtype)
+        kind = self._types[dtype]
         if kind is None or not address:
             return None
         size, offset, itemsize = tuple(self._size(tensor)), self._offset(tensor), kind.itemsize
@@ -129,7 +129,7 @@ class MemoryReader:
     def fills(self, tensor: Any) -> bool:
         """Return whether a tensor has as many elements as its storage."""
         with self._without_functions():
-            kind = self._types.get(self._dtype(tensor))
+            kind = self._types[self._dtype(tensor)]
             return kind is None or (
                 self._has_bytes(tensor, 0) and not self._has_bytes(tensor, self._numel(tensor) * kind.itemsize + 1)
             )
@@ -151,9 +151,21 @@ WORD = sizeof(c_size_t)
 """The number of bytes of an address."""
 
 
-def _types(torch: Any) -> dict[Any, np.dtype[Any]]:
-    found = {name: getattr(torch, name, None) for name in NAMES}
-    return {one: np.dtype(getattr(ml_dtypes, name, name)) for name, one in found.items() if one is not None}
+class _Types(dict[Any, "np.dtype[Any] | None"]):
+    """NumPy's dtypes by those of PyTorch. The first tensor that needs ``ml_dtypes`` imports it (up to a second)."""
+
+    def __init__(self, torch: Any) -> None:
+        super().__init__({getattr(torch, name): np.dtype(name) for name in NAMES if hasattr(torch, name)})
+        self._small = {getattr(torch, name): name for name in SMALL_NAMES if hasattr(torch, name)}
+
+    def __missing__(self, dtype: Any) -> np.dtype[Any] | None:
+        kind = None
+        if name := self._small.get(dtype):
+            import ml_dtypes
+
+            kind = np.dtype(getattr(ml_dtypes, name))
+        self[dtype] = kind
+        return kind
 
 
 SIZES = (1009, 2003, 4001)

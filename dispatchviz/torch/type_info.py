@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import ml_dtypes
 import numpy
 
 from dispatchviz.core.tensor import dtype as dtypes
-from dispatchviz.core.tensor.dtype import DType
+from dispatchviz.core.tensor.dtype import DType, limits_of
 
-_limits: Any = ml_dtypes.finfo
 _PARTS = {dtypes.complex64: dtypes.float32, dtypes.complex128: dtypes.float64}
 _RESOLUTION = {dtypes.float16: 1e-3, dtypes.bfloat16: 1e-2, dtypes.float32: 1e-6, dtypes.float64: 1e-15}
 
@@ -25,7 +21,7 @@ class finfo:
             raise TypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
             )
-        limits = _limits(self._dtype.numpy)
+        limits = limits_of(self._dtype.numpy)
         self.bits = self._dtype.itemsize * 8
         self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
         self.tiny = self.smallest_normal = float(limits.tiny)

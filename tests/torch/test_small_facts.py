@@ -7,6 +7,8 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
+import numpy
 import pytest
 
 import dispatchviz
@@ -39,7 +41,7 @@ def answers(torch: Any) -> list[str]:
         lambda: unknown_to_python(torch),
         lambda: torch._C._log_api_usage_once("package.Class"),
         lambda: torch._C._log_api_usage_once(1),
-        lambda: torch.backends.cudnn.version(),
+        lambda: torch.tensor(numpy.zeros(2, ml_dtypes.bfloat16)),
     ]
     return [answer(question) for question in questions]
 
@@ -67,7 +69,10 @@ PYTORCHS = [
     "('CppFunction', 'torch::autograd::WarnNotImplemented', True)",
     "None",
     "TypeError: bad argument type for built-in operation",
-    "None",
+    (
+        "TypeError: can't convert np.ndarray of type ml_dtypes.bfloat16. The only supported types are: float64, "
+        "float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
+    ),
 ]
 
 
@@ -78,6 +83,10 @@ def test_the_model_gives_the_answers_of_pytorch() -> None:
 @pytest.mark.torch
 def test_pytorch_still_gives_the_recorded_answers() -> None:
     assert answers(pytest.importorskip("torch")) == PYTORCHS
+
+
+def test_cudnn_has_no_version_as_in_a_cpu_build_of_pytorch() -> None:
+    assert torch.backends.cudnn.version() is None
 
 
 def _train(torch: Any, x: Any) -> None:

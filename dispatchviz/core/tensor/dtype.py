@@ -9,9 +9,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import ml_dtypes
 import numpy
 
 from dispatchviz.core.device.declared_in_c import DeclaredInC
@@ -39,6 +38,17 @@ class DType(metaclass=DeclaredInC, name="torch.dtype"):
     itemsize: int
     can_require_grad: bool
     """True for floating and complex dtypes."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Import the NumPy dtype of bfloat16 when a program first needs it: that takes up to a second."""
+            if name != "numpy":
+                raise AttributeError(f"'torch.dtype' object has no attribute '{name}'")
+            import ml_dtypes
+
+            object.__setattr__(self, name, numpy.dtype(getattr(ml_dtypes, self.name)))
+            return self.numpy
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
@@ -75,9 +85,8 @@ class DType(metaclass=DeclaredInC, name="torch.dtype"):
         return _COMPLEX_OF[self]
 
 
-def _dtype(name: str, category: Category, legacy: str, scalar: Any = None) -> DType:
-    """Return a dtype. ``scalar`` is the type of its numbers if NumPy has no dtype of that name."""
-    plain = numpy.dtype(scalar or name)
+def _dtype(name: str, category: Category, legacy: str) -> DType:
+    plain = numpy.dtype(name)
     return DType(name, plain, category, legacy, plain.itemsize, category >= Category.FLOATING)
 
 
@@ -92,13 +101,15 @@ float32 = _dtype("float32", Category.FLOATING, "Float")
 float64 = _dtype("float64", Category.FLOATING, "Double")
 complex64 = _dtype("complex64", Category.COMPLEX, "ComplexFloat")
 complex128 = _dtype("complex128", Category.COMPLEX, "ComplexDouble")
-bfloat16 = _dtype("bfloat16", Category.FLOATING, "BFloat16", ml_dtypes.bfloat16)
+bfloat16 = DType("bfloat16", None, Category.FLOATING, "BFloat16", 2, True)
+object.__delattr__(bfloat16, "numpy")  # NumPy has none: see DType.__getattr__
 
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128, bfloat16)
 """All dtypes, in the order of ``ScalarType``."""
 REDUCED = frozenset((float16, bfloat16))
 """Floating dtypes that CPU kernels compute in float32, rounding once at the end (``isReducedFloatingType``)."""
-BY_NUMPY = {dtype.numpy: dtype for dtype in ALL}
+BY_NUMPY = {dtype.numpy: dtype for dtype in ALL if dtype is not bfloat16}
+"""The dtypes of NumPy's own arrays; PyTorch takes no array of bfloat16."""
 
 _default = float32
 
@@ -248,3 +259,12 @@ def c_name(dtype: DType) -> str:
 def type_meta_name(dtype: DType) -> str:
     """The name by which checks outside TensorIterator name a dtype: ``long int`` for int64."""
     return _TYPE_META_NAMES[dtype.name]
+
+
+def limits_of(kind: Any) -> Any:
+    """The limits of a floating NumPy dtype: ``eps``, ``max``, ``min``, ``tiny``."""
+    if kind.kind in "fc":
+        return numpy.finfo(kind)
+    import ml_dtypes
+
+    return ml_dtypes.finfo(kind)  # type: ignore[no-untyped-call]

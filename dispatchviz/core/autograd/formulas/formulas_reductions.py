@@ -5,9 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
-
-import ml_dtypes
 
 from dispatchviz.core.autograd.formulas.complex_gradients import conjugated
 from dispatchviz.core.autograd.formulas.functions_manual import mean_backward, sum_backward, unsqueeze_multiple
@@ -15,7 +12,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.memory_formats import in_format
 from dispatchviz.core.native.iterator.scalar import Scalar
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
-from dispatchviz.core.tensor.dtype import DType
+from dispatchviz.core.tensor.dtype import DType, limits_of
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
 from dispatchviz.core.thread.thread_state import thread
@@ -238,8 +235,7 @@ def logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) 
 
 def _lowest(dtype: DType) -> float:
     """The smallest number of a dtype."""
-    limits: Any = ml_dtypes.finfo
-    return float(limits(dtype.numpy).min)
+    return float(limits_of(dtype.numpy).min)
 
 
 def _reversed_cumsum(logarithm: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:

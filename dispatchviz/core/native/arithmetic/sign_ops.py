@@ -24,7 +24,7 @@ from dispatchviz.core.native.iterator.tensor_iterator import (
     result_type,
     store,
 )
-from dispatchviz.core.tensor.dtype import bool_
+from dispatchviz.core.tensor.dtype import bool_, limits_of
 from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides
 
 # -- isinf, isreal, nan_to_num -----------------------------------------------------------------------------------------
@@ -122,13 +122,6 @@ def nan_to_num_out(self: Tensor, nan: float | None, posinf: float | None, neginf
     if out._array is not None:
         compute(out, dtype, replaced, self, narrow=True)
     return out
-
-
-def limits_of(dtype: Any) -> Any:
-    """The finite limits of a floating dtype of arrays, as ``min`` and ``max``."""
-    import ml_dtypes
-
-    return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
 
 
 # -- signs -------------------------------------------------------------------------------------------------------------

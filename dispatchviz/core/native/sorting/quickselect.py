@@ -72,5 +72,5 @@ def stable_argsort(array: Any, axis: int = -1) -> Any:
     bfloat16 is sorted as float32, which represents all its numbers: CuPy does not sort bfloat16, and NumPy does not
     sort its nans last.
     """
-    comparable = array.astype(numpy.float32) if array.dtype == bfloat16.numpy else array
+    comparable = array.astype(numpy.float32) if array.dtype.name == bfloat16.name else array
     return comparable.argsort(axis=axis, kind="stable")
