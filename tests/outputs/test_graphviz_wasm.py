@@ -136,7 +136,7 @@ def test_old_files_are_deleted(folder: Path) -> None:
 
 def test_another_runtime_has_a_file_of_its_own(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = {module.kept_file(b"program"), module.kept_file(b"another program")}
-    monkeypatch.setattr(module.metadata, "version", lambda package: "0.0")
+    monkeypatch.setattr("importlib.metadata.version", lambda package: "0.0")
     names.add(module.kept_file(b"program"))
     assert len(names) == 3
 

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import threading
 from contextlib import suppress
-from importlib import metadata, resources
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +115,8 @@ def kept_file(program: bytes) -> Path | None:
 
     Each program, runtime and kind of machine has a name of its own.
     """
+    from importlib import metadata  # takes as long as 50 of our modules: it parses emails
+
     key = hashlib.sha256(program)
     key.update(repr((metadata.version("wasmtime"), platform.machine(), sys.platform, struct.calcsize("P"))).encode())
     try:
