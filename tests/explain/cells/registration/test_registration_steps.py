@@ -9,6 +9,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from copy import copy
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -334,7 +335,9 @@ def _as_python_can(torch: Any, registry: Registry, name: str) -> Iterator[Regist
         if each.what == DEFINITION:
             yield DEFINED
         elif each.what == KERNEL and torch._C._parse_dispatch_key(str(each.key)) is not None and each.kernel:
-            yield replace(each, kernel=replace(each.kernel, pointer=1))
+            kernel = copy(each.kernel)
+            kernel.pointer = 1
+            yield replace(each, kernel=kernel)
 
 
 def blocks(name: str, build: str = "cuda") -> list[Registration]:
@@ -432,6 +435,8 @@ def test_modules_run_in_the_order_of_the_model(imported: dict[str, list[Any]]) -
     for name, operator in pytorch_registry("cpu").operators.items():
         ours = [(initialization_order(k.debug), str(key)) for key, ks in operator.registrations.items() for k in ks]
         ours = [each for each in ours if each[0].file.endswith(".py")]
+        if name.startswith("_native::"):
+            continue  # PyTorch numbers them, and which there are depends on the GPU's compilers that are installed
         if len({moment for moment, _ in ours}) > 1:
             compared += 1
             assert [key for _, key in sorted(ours, key=itemgetter(0))] == [key for key in seen[name] if key], name
