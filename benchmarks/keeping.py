@@ -24,7 +24,7 @@ from dispatchviz.cli.script_run import run_script
 run_script(sys.argv[1], (), "auto", sys.argv[2])
 """
 """The recording alone: commands also print a log or open the stepper."""
-BARS = {"recording with --save, of --no-trace": 5.0}
+BARS = {"recording with --save, of --no-trace": 6.0}
 
 
 def main() -> int:

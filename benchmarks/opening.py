@@ -34,7 +34,7 @@ FIRST_HITS = ("tanh", "nodecreated", "at_the_end")
 """The searches: a name that is near, a kind, and a variable that only the last steps have."""
 PAUSE = 0.002
 BARS = {
-    "first screen, of a trace of 1,000 steps": 1.3,
+    "first screen, of a trace of 1,000 steps": 1.9,
     "memory at the first screen, MB": 120,
     "longest freeze of a key, s": 0.05,
     "first hit of a search, s": 0.2,

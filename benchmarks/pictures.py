@@ -28,7 +28,7 @@ START = "import sys; from dispatchviz.cli import main; sys.exit(main())"
 
 BARS = {
     "chain of 1,000, folded, s": 1.0,
-    "chain of 1,000, whole, s": 1.0,
+    "chain of 1,000, whole, s": 1.2,
     "transformer of 4,232 Nodes, whole, s": 9.0,
     "transformer of 5,000 Nodes, folded, s": 3.0,
     "transformer of 50,000 Nodes, folded, s": 2.0,

@@ -54,7 +54,7 @@ STEPS = """(() => {
 })()"""
 
 BARS = {
-    "founding program, KB": 150,
+    "founding program, KB": 155,
     "founding program, open, s": 1.5,
     "founding program, step, ms": 30,
     "founding program, slow step, ms": 100,

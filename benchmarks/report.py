@@ -38,9 +38,9 @@ def goals(results: Sequence[Result]) -> list[str]:
     """Return the table of what people do: each figure, measured now, and its goal. Figures not measured have a dash."""
     found = {(each.benchmark, each.name): each.value for each in results}
     rows = ["| what a person does | figure | now | goal | |", "|---|---|---:|---:|---|"]
-    for action, benchmark, name, most in GOALS:
+    for action, benchmark, name, most, why in GOALS:
         value = found.get((benchmark, name))
-        missed = "missed" if value is not None and value > most else ""
+        missed = f"missed; {why}".rstrip("; ") if value is not None and value > most else ""
         rows.append(f"| {action} | {name} | {'-' if value is None else f'{value:.3g}'} | {most:g} | {missed} |")
     return rows
 
@@ -104,5 +104,6 @@ INTRODUCTION = """\
 `make bench` measures these figures and writes this page. Most figures are ratios to something that ran in the same
 process or alternately: to NumPy, to HIPS autograd, to PyTorch under its DebugMode, to an empty Textual app. Such ratios
 transfer between machines; seconds and milliseconds do not. Less is better everywhere. A bar is the value above which a
-benchmark fails, so that a loss of speed is noticed. The docstring of each module in `benchmarks/` explains how it
-measures. `python -m benchmarks --keep NAME` measures one again."""
+benchmark fails, a little above its usual value, so that a loss of speed is noticed. A floor is the figure with nothing
+of ours, or with the least that it needs. The docstring of each module in `benchmarks/` explains how it measures.
+`python -m benchmarks --keep NAME` measures one again."""

@@ -19,9 +19,9 @@ from benchmarks.trace import least
 from dispatchviz.core.record.trace_file import Trace
 
 BARS = {
-    "adds .jsonl": 1.2,
+    "adds .jsonl": 1.4,
     "adds .dvtrace": 6.0,
-    "training .jsonl": 1.2,
+    "training .jsonl": 1.4,
     "training .dvtrace": 5.5,
     "adds .dvtrace, columns known": 3.0,
     "training .dvtrace, columns known": 3.5,

@@ -40,7 +40,7 @@ IMPORTED = 0.25
 """The bar of ``import dispatchviz.torch``, relative to ``import torch``."""
 IMPORTED_OF_NUMPY = 2.0
 """The bar of the same import, relative to ``import numpy``. The libraries that it needs take 1.2."""
-PAINTED = {"home": ((), 1.5), "run examples/forum.py": (("run", "examples/forum.py"), 1.8)}
+PAINTED = {"home": ((), 1.5), "run examples/forum.py": (("run", "examples/forum.py"), 3.5)}
 """First screens, each with its command line and its bar relative to an empty Textual app."""
 
 NUMPY, BARE = "import numpy", "pass"

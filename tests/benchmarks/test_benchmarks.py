@@ -108,7 +108,8 @@ def test_goals_show_what_is_missed_and_what_is_not_measured() -> None:
     first, second = GOALS[:2]
     rows = report.goals([report.Result(first.benchmark, first.result, first.most + 1, 9.0)])[2:]
     assert len(rows) == len(GOALS)
-    assert rows[0].endswith(f"| {first.most + 1:.3g} | {first.most:g} | missed |")
+    assert first.why_missed
+    assert rows[0].endswith(f"| {first.most + 1:.3g} | {first.most:g} | missed; {first.why_missed} |")
     assert rows[1].endswith(f"| - | {second.most:g} |  |")
 
 
