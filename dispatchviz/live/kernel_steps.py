@@ -24,6 +24,20 @@ MakeStep = Callable[[WatchedCell, Step], Step]
 """A function from a cell and the caller of its original kernel to the kernel that replaces it."""
 
 
+LEVELS = 6
+"""The levels of Python's stack that ``call_boxed`` needs to convert arguments, or to tell why it cannot."""
+
+
+def leave_room(levels: int) -> None:
+    """Raise RecursionError unless the stack has room for more levels.
+
+    If the stack ends within ``call_boxed``, pybind11 asks for the text of the RecursionError, which raises another one,
+    and so on until the process ends with a segmentation fault.
+    """
+    if levels:
+        leave_room(levels - 1)
+
+
 def steps(watch: LiveRecorder) -> MakeStep:
     """Return a function that makes our kernels for a recorder."""
     wrapped, with_tensors, threads, known = watch.wrapped.of, watch._with_tensors, watch._threads, watch._known
@@ -59,6 +73,7 @@ def steps(watch: LiveRecorder) -> MakeStep:
                         called(cell, given, kwargs, thread)
                 except Exception as fault:
                     not_begun(fault, before, cell, given, kwargs, thread)
+            leave_room(LEVELS)
             result = call(*args, **kwargs)
             if type(result) in KINDS and cell.operator.one_tensor and not cell.is_python:
                 result = wrapped(result)
