@@ -172,13 +172,13 @@ def div_Tensor_mode_meta(op: Structured, self: Tensor, other: Tensor, rounding_m
 
 def mul_out(self: Tensor, other: Tensor, out: Tensor) -> None:
     """self * other"""
-    if not _with_number(operator.mul, self, other, out):
+    if self._dtype not in REDUCED or not _with_number(operator.mul, self, other, out):
         binary_loop(numpy.multiply, out, self, other)
 
 
 def div_out(self: Tensor, other: Tensor, out: Tensor) -> None:
     """self / other"""
-    if not _with_number(operator.truediv, self, other, out):
+    if self._dtype not in REDUCED or not _with_number(operator.truediv, self, other, out):
         loop(numpy.true_divide, out, float_type(result_type(self, other)), self, other)
 
 
