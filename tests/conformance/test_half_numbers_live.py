@@ -75,3 +75,37 @@ def test_steps_are_rounded_as_in_pytorch(expression: str) -> None:
 
 def of_numbers(t: Any, expression: str, dtype: str, numbers: list[float], number: float) -> str:
     return str(eval(expression, {"t": t, "x": t.tensor(numbers, dtype=getattr(t, dtype)), "n": number}).tolist())
+
+
+OVERFLOWING = [
+    *(
+        "t.full((1,), n, dtype=d)",
+        "t.full((2,), n, dtype=d)",
+        "t.scalar_tensor(n, dtype=d)",
+        "x.fill_(n)",
+        "x[:1].fill_(n)",
+    ),
+    *(
+        "x[0].fill_(n)",
+        "x.__setitem__(0, n) or x",
+        "setattr(x, 'real', n) or x",
+        "t.where(x > 0, n, x)",
+        "x + n",
+        "x * n",
+    ),
+    *("x.masked_fill(x > 0, n)", "x.clamp(min=n)", "t.linspace(0, n, 2, dtype=d)", "x.index_fill(0, t.tensor([0]), n)"),
+]
+
+
+@pytest.mark.parametrize("expression", OVERFLOWING)
+def test_a_number_overflows_as_in_pytorch(expression: str) -> None:
+    for dtype, number in (("float16", 1e6), ("float16", -65510.0), ("bfloat16", 1e300), ("float32", 1e300)):
+        assert outcome(model, expression, dtype, number) == outcome(torch, expression, dtype, number), (dtype, number)
+
+
+def outcome(t: Any, expression: str, dtype: str, number: float) -> str:
+    d = getattr(t, dtype)
+    try:
+        return str(eval(expression, {"t": t, "d": d, "x": t.ones(2, dtype=d), "n": number}).tolist())
+    except RuntimeError as error:
+        return str(error)

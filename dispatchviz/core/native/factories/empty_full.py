@@ -18,7 +18,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.native.iterator.memory_formats import check_rank
-from dispatchviz.core.native.iterator.scalar import Scalar, convert
+from dispatchviz.core.native.iterator.scalar import Scalar, in_one_element
 from dispatchviz.core.native.iterator.strides import channels_last_strides, dense_strides_like
 from dispatchviz.core.tensor.dtype import DType, bool_, default_complex_dtype, default_dtype, int64
 from dispatchviz.core.tensor.tensor import Size, Tensor, check_numel, contiguous_strides, extent
@@ -315,7 +315,7 @@ def scalar_tensor(
         if fills_memory():
             with ExcludeDispatchKeyGuard(_TRACER), AutoDispatchBelowAutograd():
                 filled_if_deterministic(tensor)
-        tensor._array[...] = convert(s, tensor._dtype)
+        tensor._array[...] = in_one_element(s, tensor._dtype)
         return tensor
     return ops.fill__Scalar.call(ops.empty_memory_format.call((), dtype, layout, device, pin_memory, None), s)
 

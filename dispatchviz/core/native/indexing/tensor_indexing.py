@@ -15,7 +15,7 @@ from dispatchviz.core.device.device import Device
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.keys import key_set
 from dispatchviz.core.keys.keys import DispatchKey
-from dispatchviz.core.native.iterator.scalar import Scalar, convert
+from dispatchviz.core.native.iterator.scalar import Scalar, in_one_element
 from dispatchviz.core.tensor.dtype import DType, bool_, int64, uint8
 from dispatchviz.core.tensor.tensor import Size, Tensor, empty_strided
 
@@ -153,7 +153,7 @@ def scalar_to_tensor(value: Scalar, dtype: DType, device: Device) -> Tensor:
     """A number as a 0-dim tensor; on the CPU no operator writes it. Raise RuntimeError if it does not fit."""
     if device.type != "cpu":
         return ops.scalar_tensor.call(value, dtype, "strided", device, None)
-    number = convert(value, dtype)
+    number = in_one_element(value, dtype)
     tensor = empty_strided((), (), dtype, device)
     tensor._array[...] = number
     return tensor

@@ -63,6 +63,17 @@ def convert(value: Scalar, dtype: DType) -> Scalar:
     return _to_integer(value.real, dtype)
 
 
+def in_one_element(value: Scalar, dtype: DType) -> Any:
+    """A number as ``scalar_fill`` writes it into a single element on the CPU: half and bfloat16 overflow to infinity.
+
+    Raise RuntimeError if it does not fit another dtype.
+    """
+    if dtype not in REDUCED or isinstance(value, complex):
+        return convert(value, dtype)
+    with numpy.errstate(over="ignore"):
+        return dtype.numpy.type(numpy.float32(value))
+
+
 def element(value: Scalar, dtype: DType) -> Any:
     """A number as an element of an array. Raise RuntimeError if it does not fit."""
     return dtype.numpy.type(convert(value, dtype))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator.scalar import Scalar, convert
+from dispatchviz.core.native.iterator.scalar import Scalar, convert, in_one_element
 from dispatchviz.core.native.iterator.strides import is_dense
 from dispatchviz.core.tensor.tensor import Tensor, numel
 from dispatchviz.core.thread.context import GRAIN_SIZE
@@ -22,9 +22,10 @@ def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
 def fill__Scalar(self: Tensor, value: Scalar) -> Tensor:
     """Write a number into every element; expanded tensors are allowed.
 
-    Raise RuntimeError if it does not fit the dtype.
+    Raise RuntimeError if it does not fit the dtype. (Only a single element on the CPU may overflow to infinity.)
     """
-    self._array[...] = convert(value, self._dtype)
+    is_one = self._device.type == "cpu" and numel(self._size) == 1
+    self._array[...] = (in_one_element if is_one else convert)(value, self._dtype)
     return self
 
 
