@@ -200,7 +200,7 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def _value_to_tensor(self: Tensor, value: Any) -> Tensor:
+def value_to_tensor(self: Tensor, value: Any) -> Tensor:
     """Return the value as a tensor. Raise TypeError for anything but tensors and numbers."""
     if isinstance(value, Tensor):
         return value
@@ -214,7 +214,7 @@ def _value_to_tensor(self: Tensor, value: Any) -> Tensor:
 
 
 def _setitem(self: Tensor, index: Any, value: Any) -> None:
-    source = _value_to_tensor(self, value)
+    source = value_to_tensor(self, value)
     if index is False:
         return
     if index is Ellipsis:

@@ -19,12 +19,11 @@ from dispatchviz.core.bindings import python_bindings_manual as manual
 from dispatchviz.core.bindings.binding import Alias, Binding, bind
 from dispatchviz.core.bindings.python_arg_parser import PythonArgParser
 from dispatchviz.core.bindings.torch_function import handle_torch_function, multiple_dispatch_failed, overrides
-from dispatchviz.core.device.device import CPU, Device
+from dispatchviz.core.device.device import Device
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.generated import python_bindings as bindings
 from dispatchviz.core.keys.key_set import python_ks
 from dispatchviz.core.layers.functionalization.functional_wrapper import is_functional_tensor
-from dispatchviz.core.native.indexing.tensor_indexing import scalar_to_tensor
 from dispatchviz.core.tensor import conj_neg_bits
 from dispatchviz.core.tensor import dtype as dtypes
 from dispatchviz.core.tensor.tensor import Tensor, numel
@@ -50,7 +49,6 @@ from dispatchviz.torch.formats import strided
 from dispatchviz.torch.functional import norm, stft
 from dispatchviz.torch.size import Size
 from dispatchviz.torch.split_meshgrid import split_method
-from dispatchviz.torch.tensor_new import lifted
 from dispatchviz.torch.tensor_properties import read_only, undeletable
 from dispatchviz.torch.tensor_repr import formatted, text
 
@@ -237,9 +235,7 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
 
 def _set_part(part: Any, self: Tensor, value: Any) -> None:
     target = part.call(self)
-    if not isinstance(value, Tensor):
-        value = lifted(scalar_to_tensor(value, target._dtype, CPU))
-    ops.copy_.call(target, value, False)
+    ops.copy_.call(target, indexing.value_to_tensor(target, value), False)
 
 
 _PROPERTIES: dict[str, Any] = {

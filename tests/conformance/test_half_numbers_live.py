@@ -89,6 +89,7 @@ OVERFLOWING = [
         "x[0].fill_(n)",
         "x.__setitem__(0, n) or x",
         "setattr(x, 'real', n) or x",
+        "setattr(x, 'real', str(n))",
         "t.where(x > 0, n, x)",
         "x + n",
         "x * n",
@@ -107,5 +108,5 @@ def outcome(t: Any, expression: str, dtype: str, number: float) -> str:
     d = getattr(t, dtype)
     try:
         return str(eval(expression, {"t": t, "d": d, "x": t.ones(2, dtype=d), "n": number}).tolist())
-    except RuntimeError as error:
+    except (RuntimeError, TypeError) as error:
         return str(error)
