@@ -60,6 +60,7 @@ STEPS = [
     *("t.div(x, n, rounding_mode='floor')", "t.div(x, n, rounding_mode='trunc')", "x // n", "n // x", "x / n", "x * n"),
     *("t.floor_divide(x, t.tensor(n))", "x.floor_divide_(n)", "x.div_(n, rounding_mode='trunc')"),
     *("t.sigmoid(x).logit()", "t.sigmoid(x).logit(0.3)", "t.ops.aten.logit_backward(x, t.sigmoid(x), 0.3)"),
+    *("t.ops.aten.logit_backward(x, x, -0.1)", "t.ops.aten.logit_backward(x, x, None)"),
 ]
 
 

@@ -67,11 +67,12 @@ def logit_backward_meta(op: Structured, grad_output: Tensor, self: Tensor, eps: 
 
 
 def logit_backward_out(grad_output: Tensor, self: Tensor, eps: float | None, grad_input: Tensor) -> None:
-    """grad / (self * (1 - self)); 0 outside of [eps, 1 - eps], or nan outside of [0, 1] if there is no eps"""
+    """grad / (self * (1 - self)); 0 outside of [eps, 1 - eps], or nan outside of [0, 1] without an eps of at least 0"""
     dtype, on_cpu = result_type(grad_output, self), grad_input._device.type == "cpu"
     xp = array_module(grad_input._device.type)
-    low = element(eps or 0.0, dtype if on_cpu else accumulated(dtype))
-    beyond = float("nan") if eps is None else 0.0
+    bounded = eps is not None and eps >= 0
+    low = element(eps if bounded and eps else 0.0, dtype if on_cpu else accumulated(dtype))
+    beyond = 0.0 if bounded else float("nan")
 
     def derivative(grad: Any, values: Any) -> Any:
         one = values.dtype.type(1)
